@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, Final
 
 from streamconform_reference.apis.cohere_chat import v1, v2
 from streamconform_reference.apis.cohere_chat.decode import CohereChatDecoder
+from streamconform_reference.apis.cohere_chat.document import to_payloads
 from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Json
 
 from .json_values import object_at
@@ -194,3 +196,21 @@ class V1CallsIgnored(CohereChatDecoder):
         "tool-calls-chunk": v1.on_text,
         "stream-end": on_stream_end,
     }
+
+
+@mutants.replace(
+    "v1_handlers", "tool-calls-generation", kind="arguments-doubled", fails=(*ARGUMENTS, *CONTENT)
+)
+def whole_parameters_joined(stream: v1.V1Stream, payload: Payload) -> None:
+    """Appends the whole parameters to the pieces of a v1 call."""
+    for number, call in enumerate(payload["tool_calls"][: stream.calls]):
+        slot = ("call", number)
+        stream.message.add_arguments(slot, codec.dumps(call["parameters"]).decode())
+        stream.message.end(slot)
+    v1.on_tool_calls(stream, payload)
+
+
+@mutants.document(kind="old-form-unread", fails=CONTENT)
+def text_beside_the_message_unread(document: Payload) -> Iterator[Payload]:
+    """Reads only the message of a non-streaming answer, so one of v1 is empty."""
+    yield from to_payloads({**document, "text": ""} if "text" in document else document)

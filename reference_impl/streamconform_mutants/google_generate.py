@@ -10,7 +10,7 @@ from streamconform_reference.apis.google_generate.calls import FunctionCalls
 from streamconform_reference.apis.google_generate.decode import GoogleGenerateDecoder
 from streamconform_reference.apis.google_generate.framing import GoogleFraming, GoogleSseFraming
 from streamconform_reference.apis.google_generate.reasons import STOP_REASONS
-from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
+from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import Json
@@ -75,22 +75,6 @@ class CallsOfOneNameJoined(FunctionCalls):
                 return
             self.names.add(name)
         super().take(part, signature)
-
-
-@mutants.decoder(
-    kind="absent-fatal",
-    issues=("musistudio/llms#21", "pydantic/pydantic-ai#2631", "brainlid/langchain#365"),
-    fails=GIVES_UP,
-)
-class ContentWithoutPartsFatal(GoogleGenerateDecoder):
-    """Fails on a candidate that has a finish reason but no parts."""
-
-    def read_candidate(self, candidate: Payload) -> None:
-        try:
-            _ = candidate["content"]["parts"][0]
-        except (KeyError, IndexError, TypeError) as missing:
-            raise BrokenPayloadError("no `content.parts`") from missing
-        super().read_candidate(candidate)
 
 
 @mutants.decoder(

@@ -221,7 +221,7 @@ class InteractionModalitiesAtOnePrice(GoogleInteractionsDecoder):
 @mutants.decoder(
     kind="old-form-unread",
     issues=("n8n-io/n8n#31525",),
-    fails=(*CONTENT, *STOP_REASON, "**:error.message", "**:invariant.**"),
+    fails=(*CONTENT, *STOP_REASON, *USAGE, "**:error.message", "**:invariant.**"),
 )
 class OnlyOldEventNames(GoogleInteractionsDecoder):
     """Knows only the event names that were used until June 2026."""

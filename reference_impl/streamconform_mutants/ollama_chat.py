@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from streamconform_reference.apis.ollama_chat.decode import OllamaChatDecoder
-from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
+from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame
 from streamconform_reference.framing.ndjson import NdjsonFraming
 from streamconform_reference.json_text.codec import dumps
@@ -109,20 +109,6 @@ class LastRecordLost(NdjsonFraming):
     def end(self) -> list[Frame]:
         super().end()
         return []
-
-
-@mutants.decoder(
-    kind="absent-fatal",
-    issues=("ollama/ollama#2068", "ollama/ollama#3427", "SWE-agent/SWE-agent#44"),
-    fails=(*ERROR, *USAGE),
-)
-class MissingCountFatal(OllamaChatDecoder):
-    """Fails if the last record has no `prompt_eval_count`."""
-
-    def read_done(self, record: Payload) -> None:
-        if "prompt_eval_count" not in record:
-            raise BrokenPayloadError("no `prompt_eval_count`")
-        super().read_done(record)
 
 
 @mutants.replace(

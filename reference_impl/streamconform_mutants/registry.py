@@ -20,7 +20,7 @@ from streamconform_reference.adapter import (
     build_request,
     describe_adapter,
 )
-from streamconform_reference.apis import DECODERS
+from streamconform_reference.apis import DECODERS, DOCUMENT_READERS
 from streamconform_reference.decoding.decoder import Decoder, Payload
 from streamconform_reference.document import DocumentReader
 from streamconform_reference.outcome import Json
@@ -137,23 +137,33 @@ class StreamMutants(Registry):
 
 
 class SharedMutants(Registry):
-    """Mutants with one bug in all APIs that can have it."""
+    """Mutants with one bug in all APIs that can have it, in streams and in non-streaming answers."""
+
+    paths: tuple[Path, ...] = ("stream",)
 
     def payloads(self, *apis: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
-        """Read what the decorated function returns for each payload of these APIs' streams."""
+        """Read what the decorated function returns for each payload of these APIs."""
 
-        def make(name: str, change: Callable[[Any], Any]) -> Adapter:
-            def decode(api: str) -> type[Decoder]:
-                base = DECODERS[api]
+        def make(name: str, change: Callable[[Payload], Payload]) -> Adapter:
+            class Changed:
+                def read(self, payload: Payload) -> None:
+                    super().read(change(payload))  # type: ignore[misc]
 
-                def read(decoder: Decoder, payload: Payload) -> None:
-                    base.read(decoder, change(payload))
-
-                return cast("type[Decoder]", type(f"Broken{base.__name__}", (base,), {"read": read}))
-
-            return adapter_for({api: decode(api) for api in apis}, name=f"mutant:{name}")
+            return self._decode_with(name, apis, Changed, bug)
 
         return self.register(bug, make)
+
+    def decoder(self, *apis: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
+        """Let the members of the decorated class come before those of these APIs' decoders."""
+        return self.register(bug, lambda name, broken: self._decode_with(name, apis, broken, bug))
+
+    def _decode_with(self, name: str, apis: tuple[str, ...], broken: type, bug: Bug) -> Adapter:
+        decoders = {
+            api: cast("type[Decoder]", type(f"Broken{DECODERS[api].__name__}", (broken, DECODERS[api]), {}))
+            for api in apis
+        }
+        documents = DOCUMENT_READERS if "document" in bug.get("paths", self.paths) else None
+        return adapter_for(decoders, documents=documents, name=f"mutant:{name}")
 
 
 class RequestMutants(Registry):

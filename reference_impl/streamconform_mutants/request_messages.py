@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from streamconform_reference.json_text import codec
 from streamconform_reference.requests.conversation import ANY_ID, NO_RESULT, format_json
 
 from .registry import Body, Conversation, RequestMutants
@@ -33,6 +34,18 @@ def _block_lists(body: Body) -> Iterator[list[Any]]:
 def _names(body: Body) -> tuple[str, str]:
     """Return the key of the messages, and the key of a message's blocks."""
     return ("contents", "parts") if "contents" in body else ("messages", "content")
+
+
+def _is_thinking(block: Block) -> bool:
+    return (
+        str(block.get("type")).endswith("thinking")
+        or "reasoningContent" in block
+        or block.get("thought") is True
+    )
+
+
+def _is_redacted(block: Block) -> bool:
+    return block.get("type") == "redacted_thinking" or "redactedContent" in block.get("reasoningContent", {})
 
 
 def _change_results(
@@ -91,9 +104,10 @@ def call_signature_not_sent(_: Conversation, body: Body) -> None:
     "anthropic-messages",
     "bedrock-converse",
     "bedrock-invoke",
+    "google-interactions",
     kind="signature-unsent",
     issues=("RooCodeInc/Roo-Code#10351", "NousResearch/hermes-agent#36260", "earendil-works/pi#8314"),
-    fails=_MESSAGES,
+    fails=(*_MESSAGES, *_INPUT),
 )
 def sent_signature_lost(_: Conversation, body: Body) -> None:
     """Sends thinking back without its signature."""
@@ -101,11 +115,29 @@ def sent_signature_lost(_: Conversation, body: Body) -> None:
         for block in content:
             block.pop("signature", None)
             block.get("reasoningContent", {}).get("reasoningText", {}).pop("signature", None)
+    for step in body.get("input", ()):
+        step.pop("signature", None)
 
 
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
+    "google-generate",
+    kind="thinking-unsent",
+    issues=("RooCodeInc/Roo-Code#10351", "NousResearch/hermes-agent#36260"),
+    fails=(*_MESSAGES, *_CONTENTS),
+)
+def signed_thinking_unsent(_: Conversation, body: Body) -> None:
+    """Sends an answer back without its thinking."""
+    for content in _block_lists(body):
+        content[:] = [block for block in content if not _is_thinking(block) or _is_redacted(block)]
+
+
+@mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
     kind="redacted-unsent",
     issues=("BerriAI/litellm#9058", "anomalyco/opencode#38712", "spring-projects/spring-ai#6859"),
     fails=_MESSAGES,
@@ -113,16 +145,13 @@ def sent_signature_lost(_: Conversation, body: Body) -> None:
 def sent_redacted_lost(_: Conversation, body: Body) -> None:
     """Does not send redacted thinking back."""
     for content in _block_lists(body):
-        content[:] = [
-            block
-            for block in content
-            if block.get("type") != "redacted_thinking"
-            and "redactedContent" not in block.get("reasoningContent", {})
-        ]
+        content[:] = [block for block in content if not _is_redacted(block)]
 
 
 @mutants.body(
     "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
     kind="thinking-misplaced",
     issues=("BerriAI/litellm#23137", "NousResearch/hermes-agent#43943", "stacklok/mecatl#1465"),
     fails=_MESSAGES,
@@ -130,13 +159,15 @@ def sent_redacted_lost(_: Conversation, body: Body) -> None:
 def thoughts_sent_first(_: Conversation, body: Body) -> None:
     """Sends all of an answer's thinking back before its text and tool calls."""
     for content in _block_lists(body):
-        content.sort(key=lambda block: not block["type"].endswith("thinking"))
+        content.sort(key=lambda block: not _is_thinking(block))
 
 
 @mutants.conversation(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "google-generate",
+    "google-interactions",
     "openai-responses",
     kind="foreign-thinking-sent",
     issues=("vybestack/llxprt-code#2335", "openclaw/openclaw#107221", "decolua/9router#4136"),
@@ -168,15 +199,53 @@ def wrong_part_signed(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    kind="items-unsent",
+    fails=_MESSAGES,
+)
+def server_results_not_sent(_: Conversation, body: Body) -> None:
+    """Drops what the provider's tools returned when sending an answer back."""
+    for message in body["messages"]:
+        if message["role"] == "assistant":
+            message["content"] = [
+                block
+                for block in message["content"]
+                if not str(block.get("type")).endswith("_tool_result") and "toolResult" not in block
+            ]
+
+
+@mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    kind="answer-in-another-form",
+    fails=_MESSAGES,
+)
+def call_sent_as_text(_: Conversation, body: Body) -> None:
+    """Sends an earlier answer's calls as text, so their results match nothing."""
+    for content in _block_lists(body):
+        for index, block in enumerate(content):
+            if "toolUse" in block:
+                content[index] = {"text": format_json(block["toolUse"])}
+            elif block.get("type") == "tool_use":
+                content[index] = {"type": "text", "text": format_json(block)}
+
+
+@mutants.body(
     "google-generate",
+    "google-interactions",
     kind="items-unsent",
     issues=("LibreChat-AI/agents#221",),
-    fails=_CONTENTS,
+    fails=(*_CONTENTS, *_INPUT, "**:body.input"),
 )
 def server_tools_not_sent(_: Conversation, body: Body) -> None:
     """Drops the calls to the provider's tools, and their responses, when sending an answer back."""
     for parts in _block_lists(body):
         parts[:] = [part for part in parts if part.keys().isdisjoint({"toolCall", "toolResponse"})]
+    if "input" in body:
+        body["input"] = [step for step in body["input"] if "google_search" not in step["type"]]
 
 
 @mutants.body(
@@ -241,6 +310,28 @@ def encrypted_unasked(_: Conversation, body: Body) -> None:
     body.pop("include", None)
 
 
+@mutants.body("google-generate", kind="answer-in-another-form", fails=_CONTENTS)
+def answer_of_the_assistant(_: Conversation, body: Body) -> None:
+    """Sends an earlier answer with the role `assistant`, which the API rejects."""
+    for content in body["contents"]:
+        if content["role"] == "model":
+            content["role"] = "assistant"
+
+
+@mutants.body(
+    "google-interactions",
+    kind="answer-in-another-form",
+    issues=("defog-ai/defog#288",),
+    fails=(*_INPUT, "**:body.input"),
+)
+def answer_as_turn(_: Conversation, body: Body) -> None:
+    """Sends an earlier answer as a turn with a role, whose content the server ignores."""
+    body["input"] = [
+        {"role": "model", "content": step["content"]} if step["type"] == "model_output" else step
+        for step in body["input"]
+    ]
+
+
 @mutants.body(
     "openai-responses",
     kind="answer-in-another-form",
@@ -268,6 +359,49 @@ def deepseek_thinking_unsent(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "ollama-chat",
+    kind="thinking-unsent",
+    issues=("QuantumNous/new-api#6605",),
+    fails=_MESSAGES,
+)
+def thinking_field_not_sent(_: Conversation, body: Body) -> None:
+    """Sends calls back without the thinking before them."""
+    for message in body["messages"]:
+        message.pop("thinking", None)
+
+
+@mutants.body(
+    "ollama-chat",
+    kind="thinking-misplaced",
+    issues=("QuantumNous/new-api#6605",),
+    fails=_MESSAGES,
+)
+def thinking_in_the_text(_: Conversation, body: Body) -> None:
+    """Sends thinking back in the text, in tags."""
+    for message in body["messages"]:
+        if "thinking" in message:
+            message["content"] = f"<think>{message.pop('thinking')}</think>{message['content']}"
+
+
+@mutants.body("google-generate", kind="thinking-misplaced", fails=_CONTENTS)
+def thoughts_sent_last(_: Conversation, body: Body) -> None:
+    """Sends an answer's thinking back after its text."""
+    for parts in _block_lists(body):
+        parts.sort(key=_is_thinking)
+
+
+@mutants.body(
+    "google-interactions",
+    kind="thinking-misplaced",
+    issues=("scriptit-fr/GenAIApp#103",),
+    fails=_INPUT,
+)
+def thought_steps_sent_first(_: Conversation, body: Body) -> None:
+    """Sends all thoughts back before the first call."""
+    body["input"].sort(key=lambda step: (step["type"] != "user_input", step["type"] != "thought"))
+
+
+@mutants.body(
     "openai-chat",
     kind="foreign-thinking-sent",
     issues=("charmbracelet/crush#1590",),
@@ -285,6 +419,7 @@ def thinking_to_any_host(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     kind="empty-sent",
     issues=("anthropics/anthropic-sdk-python#461", "OpenHands/OpenHands#5339"),
     fails=_MESSAGES,
@@ -343,6 +478,7 @@ def _is_result(block: Block) -> bool:
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "google-generate",
     kind="turns-unmerged",
     issues=("crewAIInc/crewAI#4749", "cloudwego/eino-ext#571", "docker/docker-agent#2959"),
@@ -362,10 +498,12 @@ def results_apart(_: Conversation, body: Body) -> None:
 @mutants.conversation(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "google-generate",
+    "google-interactions",
     kind="result-changed",
     issues=("JetBrains/koog#1700", "langchain4j/langchain4j#4481", "maximhq/bifrost#5450"),
-    fails=(*_MESSAGES, *_CONTENTS),
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
 )
 def failure_untold(conversation: Conversation) -> Conversation:
     """Does not report to the model that a tool failed."""
@@ -377,6 +515,7 @@ def failure_untold(conversation: Conversation) -> Conversation:
 @mutants.conversation(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "openai-chat",
     "openai-responses",
     kind="result-changed",
@@ -398,6 +537,7 @@ def result_image_lost(conversation: Conversation) -> Conversation:
 @mutants.conversation(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "cohere-chat",
     "google-generate",
     "ollama-chat",
@@ -440,14 +580,23 @@ def results_as_tool_calls(_: Conversation, body: Body) -> None:
 
 @mutants.body(
     "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    "cohere-chat",
     "google-generate",
+    "google-interactions",
+    "ollama-chat",
     "openai-chat",
+    "openai-responses",
     kind="result-missing",
     issues=("OpenHands/OpenHands#7512", "agno-agi/agno#4345", "vybestack/llxprt-code#194"),
-    fails=(*_MESSAGES, *_CONTENTS),
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT, "**:body.input"),
 )
 def missing_result_left_out(_: Conversation, body: Body) -> None:
     """Sends a tool call without a result if the user continued before there was one."""
+    if "input" in body:
+        body["input"] = [step for step in body["input"] if NO_RESULT not in str(step)]
+        return
     messages_key, blocks_key = _names(body)
     for message in body[messages_key]:
         if isinstance(message.get(blocks_key), list):
@@ -463,6 +612,7 @@ def missing_result_left_out(_: Conversation, body: Body) -> None:
 @mutants.conversation(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "openai-chat",
     "openai-responses",
     kind="ids-unpaired",
@@ -491,6 +641,25 @@ def call_alone_respelled(conversation: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "google-generate",
+    "google-interactions",
+    "ollama-chat",
+    kind="ids-unpaired",
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
+)
+def results_of_the_first_call(_: Conversation, body: Body) -> None:
+    """Sends the result of each parallel call as one of the first call."""
+    parts = [part for parts in _block_lists(body) for part in parts]
+    results = [part["functionResponse"] for part in parts if "functionResponse" in part]
+    results += [step for step in body.get("input", ()) if step["type"] == "function_result"]
+    results += [message for message in body.get("messages", ()) if message["role"] == "tool"]
+    for result in results:
+        result |= {
+            key: results[0][key] for key in ("id", "call_id", "tool_call_id", "tool_name") if key in result
+        }
+
+
+@mutants.body(
     "openai-chat",
     kind="ids-unpaired",
     issues=("NousResearch/hermes-agent#72766", "open-webui/open-webui#28305"),
@@ -512,10 +681,12 @@ def repeated_id_sent(conversation: Conversation, body: Body) -> None:
     "anthropic-messages",
     "bedrock-converse",
     "bedrock-invoke",
+    "google-generate",
+    "google-interactions",
     "ollama-chat",
     kind="arguments-in-another-form",
     issues=("neuron-core/neuron-ai#219", "IBM/AssetOpsBench#478", "lijunzh/koda#501", "aliasrobotics/cai#76"),
-    fails=_MESSAGES,
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
 )
 def input_as_text(_: Conversation, body: Body) -> None:
     """Sends arguments as text to APIs that require an object."""
@@ -524,13 +695,20 @@ def input_as_text(_: Conversation, body: Body) -> None:
             call = block.get("toolUse", block)
             if "input" in call:
                 call["input"] = format_json(call["input"])
-    for message in body["messages"]:
+            if "functionCall" in call:
+                call["functionCall"]["args"] = format_json(call["functionCall"]["args"])
+    for step in body.get("input", ()):
+        if step["type"] == "function_call":
+            step["arguments"] = format_json(step["arguments"])
+    for message in body.get("messages", ()):
         for call in message.get("tool_calls", ()):
             call["function"]["arguments"] = format_json(call["function"]["arguments"])
 
 
 @mutants.body(
     "cohere-chat",
+    "google-interactions",
+    "ollama-chat",
     "openai-chat",
     "openai-responses",
     kind="empty-sent",
@@ -544,7 +722,7 @@ def empty_arguments_sent(_: Conversation, body: Body) -> None:
     ]
     calls += [item for item in body.get("input", ()) if "arguments" in item]
     for call in calls:
-        if call["arguments"] == "{}":
+        if call["arguments"] in ("{}", {}):
             call["arguments"] = ""
 
 
@@ -572,3 +750,114 @@ def reasoning_item_sent_twice(conversation: Conversation, body: Body) -> None:
     for item, thought in zip(items, thoughts, strict=False):
         if "id" in thought:
             item["id"] = thought["id"]
+
+
+# Chat Completions, Responses and Cohere
+
+
+@mutants.body(
+    "openai-chat",
+    kind="redacted-unsent",
+    fails=_MESSAGES,
+)
+def encrypted_details_unsent(_: Conversation, body: Body) -> None:
+    """Sends the reasoning details that can be read back to OpenRouter, without the encrypted ones."""
+    for message in body["messages"]:
+        details = message.get("reasoning_details", [])
+        details[:] = [detail for detail in details if detail["type"] != "reasoning.encrypted"]
+
+
+@mutants.body(
+    "openai-chat",
+    kind="items-unsent",
+    fails=_MESSAGES,
+)
+def details_sent_as_text(_: Conversation, body: Body) -> None:
+    """Sends OpenRouter the reasoning alone, without the details beside it."""
+    for message in body["messages"]:
+        details = message.pop("reasoning_details", ())
+        if details:
+            texts = (detail.get("text", detail.get("summary")) for detail in details)
+            message["reasoning"] = "".join(filter(None, texts))
+
+
+@mutants.body(
+    "cohere-chat",
+    "openai-chat",
+    kind="thinking-misplaced",
+    fails=_MESSAGES,
+)
+def thinking_sent_as_text(conversation: Conversation, body: Body) -> None:
+    """Sends thinking back at the start of the answer's text."""
+    answers = (message for message in conversation["messages"] if message["role"] == "assistant")
+    sent = (message for message in body["messages"] if message["role"] == "assistant")
+    for answer, message in zip(answers, sent, strict=False):
+        thoughts = [block["text"] for block in answer["content"] if block["type"] == "thinking"]
+        texts = [block["text"] for block in answer["content"] if block["type"] == "text"]
+        if any(thoughts):
+            message["content"] = "".join([*thoughts, *texts])
+
+
+@mutants.body(
+    "cohere-chat",
+    "openai-chat",
+    kind="answer-in-another-form",
+    fails=_MESSAGES,
+)
+def answer_as_the_users(_: Conversation, body: Body) -> None:
+    """Sends the text of an earlier answer as a message of the user."""
+    for message in body["messages"]:
+        if message["role"] == "assistant" and "tool_calls" not in message:
+            message["role"] = "user"
+
+
+@mutants.body(
+    "cohere-chat",
+    "openai-chat",
+    kind="turns-unmerged",
+    fails=_MESSAGES,
+)
+def calls_apart(_: Conversation, body: Body) -> None:
+    """Sends each of parallel calls, and the text before them, in a message of its own."""
+    messages = []
+    for message in body["messages"]:
+        calls = message.pop("tool_calls", ())
+        if message.get("content") or not calls:
+            messages.append(message)
+        messages += [{"role": "assistant", "content": None, "tool_calls": [call]} for call in calls]
+    body["messages"] = messages
+
+
+@mutants.body(
+    "cohere-chat",
+    "openai-chat",
+    "openai-responses",
+    kind="ids-unpaired",
+    fails=(*_MESSAGES, *_INPUT),
+)
+def results_numbered(_: Conversation, body: Body) -> None:
+    """Sends the number of a result for the id of its call."""
+    results = [message for message in body.get("messages", ()) if "tool_call_id" in message]
+    for number, message in enumerate(results):
+        message["tool_call_id"] = str(number)
+    for number, item in enumerate(item for item in body.get("input", ()) if "output" in item):
+        item["call_id"] = str(number)
+
+
+@mutants.body(
+    "cohere-chat",
+    "openai-chat",
+    "openai-responses",
+    kind="arguments-in-another-form",
+    fails=(*_MESSAGES, *_INPUT),
+)
+def arguments_as_objects(_: Conversation, body: Body) -> None:
+    """Sends arguments as an object, where the API expects JSON text."""
+    calls = [
+        call["function"]
+        for message in body.get("messages", ())
+        for call in message.get("tool_calls", ())
+        if "function" in call
+    ]
+    for call in [*calls, *(item for item in body.get("input", ()) if "arguments" in item)]:
+        call["arguments"] = codec.loads_text(call["arguments"])

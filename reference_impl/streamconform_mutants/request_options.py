@@ -20,10 +20,20 @@ _MESSAGES: Final = ("**:body.messages.**",)
 _FORMATS: Final = (
     "**:body.format",
     "**:body.format.**",
+    "**:body.output_config",
+    "**:body.output_config.**",
+    "**:body.outputConfig",
+    "**:body.outputConfig.**",
     "**:body.response_format",
     "**:body.response_format.**",
     "**:body.text",
     "**:body.text.**",
+)
+_CONFIGURATION: Final = (
+    "**:body.generationConfig",
+    "**:body.generationConfig.**",
+    "**:body.generation_config",
+    "**:body.generation_config.**",
 )
 _STREAM_OPTIONS: Final = ("**:body.stream_options", "**:body.stream_options.**")
 
@@ -37,6 +47,7 @@ _STREAM_OPTIONS: Final = ("**:body.stream_options", "**:body.stream_options.**")
     "bedrock-invoke",
     "cohere-chat",
     "google-generate",
+    "google-interactions",
     "ollama-chat",
     "openai-chat",
     "openai-responses",
@@ -71,8 +82,10 @@ def no_properties_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "cohere-chat",
     "google-generate",
+    "google-interactions",
     "openai-chat",
     "openai-responses",
     kind="tool-choice-changed",
@@ -83,7 +96,7 @@ def no_properties_sent(_: Conversation, body: Body) -> None:
         "mozilla-ai/any-llm#107",
         "vectorize-io/hindsight#4470",
     ),
-    fails=(*_TOOL_CHOICE, *_TOOLS),
+    fails=(*_TOOL_CHOICE, *_TOOLS, *_CONFIGURATION),
 )
 def tool_choice_lost(_: Conversation, body: Body) -> None:
     """Does not send the tool choice."""
@@ -91,6 +104,7 @@ def tool_choice_lost(_: Conversation, body: Body) -> None:
     if "contents" in body:
         body.pop("toolConfig", None)
     body.get("toolConfig", {}).pop("toolChoice", None)
+    body.get("generation_config", {}).pop("tool_choice", None)
 
 
 @mutants.body(
@@ -129,6 +143,12 @@ def empty_tools_sent(_: Conversation, body: Body) -> None:
     body.setdefault("tools", [])
 
 
+@mutants.conversation("ollama-chat", kind="tool-choice-changed", fails=_TOOLS)
+def tools_despite_none(conversation: Conversation) -> Conversation:
+    """Sends the tools although none may be called, to a server that has no tool choice."""
+    return {key: value for key, value in conversation.items() if key != "tool_choice"}
+
+
 @mutants.body(
     "bedrock-converse",
     kind="tools-changed",
@@ -155,6 +175,28 @@ def limit_unsent(conversation: Conversation, body: Body) -> None:
     """Sends no token limit unless one was requested, although the API has no default."""
     if "max_tokens" not in conversation:
         del body["max_tokens"]
+
+
+@mutants.body(
+    "bedrock-converse",
+    "google-generate",
+    "google-interactions",
+    kind="limit-changed",
+    fails=(
+        *_CONFIGURATION,
+        "**:body.inferenceConfig",
+        "**:body.inferenceConfig.**",
+        "**:body.maxTokens",
+        "**:body.maxOutputTokens",
+        "**:body.max_output_tokens",
+    ),
+)
+def limit_outside_the_configuration(_: Conversation, body: Body) -> None:
+    """Sends the token limit beside the configuration of which it is a part."""
+    for name in ("inferenceConfig", "generationConfig", "generation_config"):
+        configuration = body.get(name, {})
+        for limit in configuration.keys() & {"maxTokens", "maxOutputTokens", "max_output_tokens"}:
+            body[limit] = configuration.pop(limit)
 
 
 @mutants.body(
@@ -196,6 +238,7 @@ def newer_limit_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     "openai-chat",
     "openai-responses",
     kind="thinking-settings-wrong",
@@ -205,7 +248,8 @@ def newer_limit_sent(_: Conversation, body: Body) -> None:
 def temperature_beside_thinking(conversation: Conversation, body: Body) -> None:
     """Sends a temperature to a model that is thinking."""
     if "temperature" in conversation:
-        place = body if "model" in body else body.setdefault("inferenceConfig", {})
+        flat = body.keys() & {"model", "anthropic_version"}
+        place = body if flat else body.setdefault("inferenceConfig", {})
         place["temperature"] = conversation["temperature"]
 
 
@@ -215,6 +259,7 @@ def temperature_beside_thinking(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     kind="thinking-settings-wrong",
     issues=(
         "sigoden/aichat#1304",
@@ -263,6 +308,14 @@ def level_beside_budget(_: Conversation, body: Body) -> None:
         config.setdefault("thinkingBudget", 8192)
 
 
+@mutants.body("google-interactions", kind="thinking-settings-wrong", fails=_CONFIGURATION)
+def level_in_a_configuration(_: Conversation, body: Body) -> None:
+    """Sends the thinking level in the form of Google's other API."""
+    configuration = body.get("generation_config", {})
+    if "thinking_level" in configuration:
+        configuration["thinking_config"] = {"thinking_level": configuration.pop("thinking_level")}
+
+
 @mutants.body(
     "ollama-chat",
     kind="thinking-settings-wrong",
@@ -301,6 +354,7 @@ def stored_everywhere(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "google-interactions",
     "openai-responses",
     kind="stored-unasked",
     issues=("earendil-works/pi#1308", "Gitlawb/openclaude#578", "can1357/oh-my-pi#11530"),
@@ -349,6 +403,7 @@ def retention_everywhere(_: Conversation, body: Body) -> None:
 @mutants.conversation(
     "anthropic-messages",
     "bedrock-converse",
+    "bedrock-invoke",
     kind="cache-unasked",
     issues=("karthink/gptel#1436", "cline/cline#12928"),
     fails=("**:body.system.**", *_MESSAGES),
@@ -356,6 +411,32 @@ def retention_everywhere(_: Conversation, body: Body) -> None:
 def cache_unmarked(conversation: Conversation) -> Conversation:
     """Does not mark where the cached part of the prompt ends."""
     return {**conversation, "cache": "none"}
+
+
+@mutants.body(
+    "anthropic-messages",
+    kind="field-to-another-host",
+    fails=("**:body.system.**", *_MESSAGES),
+)
+def lifetime_everywhere(_: Conversation, body: Body) -> None:
+    """Asks every host to keep the cache for an hour."""
+    system = body.get("system", ())
+    blocks = [*(system if isinstance(system, list) else ()), *body["messages"][-1]["content"]]
+    for block in blocks:
+        if "cache_control" in block:
+            block["cache_control"]["ttl"] = "1h"
+
+
+@mutants.body(
+    "bedrock-converse",
+    kind="field-to-another-host",
+    fails=_BUDGETS,
+)
+def thinking_of_claude_everywhere(_: Conversation, body: Body) -> None:
+    """Asks models of every family for thinking with Claude's field."""
+    fields = body.get("additionalModelRequestFields", {})
+    if fields.pop("reasoningConfig", None):
+        fields["thinking"] = {"type": "enabled", "budget_tokens": 1024}
 
 
 # Stream options
@@ -387,6 +468,24 @@ def stream_options_always(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    "google-generate",
+    "google-interactions",
+    kind="image-in-another-form",
+    fails=(*_MESSAGES, "**:body.contents.**", "**:body.input.**"),
+)
+def image_as_data_url(_: Conversation, body: Body) -> None:
+    """Sends an image's data as a data URL, where the API expects base64 alone."""
+    for message in (*body.get("messages", ()), *body.get("contents", ()), *body.get("input", ())):
+        for block in message.get("parts", message.get("content", ())):
+            source = block.get("inlineData", block.get("image", block).get("source", block))
+            for key in source.keys() & {"data", "bytes"}:
+                source[key] = f"data:image/png;base64,{source[key]}"
+
+
+@mutants.body(
     "ollama-chat",
     kind="image-in-another-form",
     issues=("BerriAI/litellm#18338", "BerriAI/litellm#2948"),
@@ -415,18 +514,26 @@ def content_as_parts(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
     "cohere-chat",
+    "google-generate",
+    "google-interactions",
     "ollama-chat",
     "openai-chat",
     "openai-responses",
     kind="answer-schema-lost",
     issues=("elizaOS/eliza#28168", "rynfar/meridian#898", "BerriAI/litellm#7131"),
-    fails=_FORMATS,
+    fails=(*_FORMATS, *_CONFIGURATION),
 )
 def schema_lost(_: Conversation, body: Body) -> None:
     """Does not send the answer's schema."""
-    for member in ("format", "response_format", "text"):
+    for member in ("format", "outputConfig", "response_format", "text"):
         body.pop(member, None)
+    body.get("output_config", {}).pop("format", None)
+    for member in ("responseMimeType", "responseSchema", "responseJsonSchema"):
+        body.get("generationConfig", {}).pop(member, None)
 
 
 @mutants.body(
@@ -473,6 +580,30 @@ def schema_wrapped(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "google-generate",
+    "google-interactions",
+    kind="field-to-another-host",
+    fails=("**:body.contents.**", "**:body.input.**"),
+)
+def citations_sent_as_they_are(conversation: Conversation, body: Body) -> None:
+    """Sends the sources of an earlier answer's text in a member that the API rejects."""
+    answers = [message for message in conversation["messages"] if message["role"] == "assistant"]
+    blocks = [block for message in answers for block in message["content"]]
+    cited = {block["text"]: block["citations"] for block in blocks if "citations" in block}
+    for holder in (*body.get("contents", ()), *body.get("input", ())):
+        for part in holder.get("parts", holder.get("content", ())):
+            if part.get("text") in cited:
+                part["citations"] = cited[part["text"]]
+
+
+@mutants.body("ollama-chat", kind="field-to-another-host", fails=_TOOL_CHOICE)
+def choice_without_meaning(conversation: Conversation, body: Body) -> None:
+    """Sends a tool choice, which this server does not know, so the user's wish has no effect."""
+    if "tool_choice" in conversation:
+        body["tool_choice"] = conversation["tool_choice"]
+
+
+@mutants.body(
     "bedrock-invoke",
     kind="field-to-another-host",
     issues=("fumito-ito/AnthropicSwiftSDK#19",),
@@ -489,3 +620,59 @@ def crashes_without_parameters(conversation: Conversation) -> Conversation:
     for tool in conversation.get("tools", ()):
         next(iter(tool["parameters"]["properties"]))
     return conversation
+
+
+# Chat Completions, Responses and Cohere
+
+
+@mutants.body(
+    "cohere-chat",
+    "openai-responses",
+    kind="limit-changed",
+    fails=("**:body.max_tokens", "**:body.max_output_tokens", "**:body.max_completion_tokens"),
+)
+def limit_under_another_name(_: Conversation, body: Body) -> None:
+    """Sends the token limit under the newer name in Chat Completions, which these APIs do not know."""
+    for name in ("max_tokens", "max_output_tokens"):
+        if name in body:
+            body["max_completion_tokens"] = body.pop(name)
+
+
+@mutants.body(
+    "cohere-chat", kind="thinking-settings-wrong", fails=("**:body.thinking", "**:body.thinking.**")
+)
+def budget_tokens_sent(_: Conversation, body: Body) -> None:
+    """Sends the thinking budget under the name in another API."""
+    thinking = body.get("thinking", {})
+    if "token_budget" in thinking:
+        thinking["budget_tokens"] = thinking.pop("token_budget")
+
+
+@mutants.body("cohere-chat", kind="field-to-another-host", fails=("**:body.prompt_cache_key",))
+def cache_key_to_cohere(conversation: Conversation, body: Body) -> None:
+    """Sends OpenAI's cache key to Cohere, which rejects fields that it does not know."""
+    if "session" in conversation:
+        body["prompt_cache_key"] = conversation["session"]
+
+
+@mutants.body("openai-chat", kind="stored-unasked", fails=("**:body.store",))
+def storage_switched_on(_: Conversation, body: Body) -> None:
+    """Asks the provider to store every answer."""
+    body["store"] = True
+
+
+@mutants.body(
+    "cohere-chat",
+    "openai-chat",
+    "openai-responses",
+    kind="image-in-another-form",
+    fails=(*_MESSAGES, "**:body.input.**"),
+)
+def image_without_its_type(_: Conversation, body: Body) -> None:
+    """Sends the base64 of an image alone, where the API expects a data URL."""
+    for message in [*body.get("messages", ()), *body.get("input", ())]:
+        content = message.get("content")
+        for part in content if isinstance(content, list) else ():
+            if "image_url" in part:
+                holder, key = (part, "image_url") if "input" in body else (part["image_url"], "url")
+                holder[key] = holder[key].partition(",")[2]

@@ -169,6 +169,18 @@ def test_only_the_clients_calls_count_as_ended(api):
     assert APIS[api].ending.count_ended_calls(ENDED_CALLS[api]) == 1
 
 
+def test_a_call_at_the_index_of_an_ended_one_counts_as_another():
+    def call(id_):
+        item = {"type": "function_call", "id": id_}
+        yield {"type": "response.output_item.added", "output_index": 0, "item": item}
+        yield {"type": "response.function_call_arguments.done", "output_index": 0, "item_id": id_}
+        yield {"type": "response.output_item.done", "output_index": 0, "item": item}
+
+    count = APIS["openai-responses"].ending.count_ended_calls
+    assert count([*call("a"), *call("b")]) == 2
+    assert count([*call("a"), *call("b")][:4]) == 1
+
+
 TERMINALS = [
     ({"delta": {}, "finish_reason": "stop"}, True),
     ({"delta": {"content": "a"}, "finish_reason": None}, False),

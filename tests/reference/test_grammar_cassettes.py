@@ -21,25 +21,30 @@ BROKEN_TOPICS = frozenset(["dialects", "errors", "framing", "ids", "resilience",
 LENIENT: Mapping[str, str] = {
     "anthropic-messages": """
         block-before-message-start block-stopped-twice call-cut-without-block-stop
-        delta-behind-its-block delta-without-start end-turn-behind-an-empty-text
-        end-turn-with-client-call index-gap index-starts-at-one interleaved-fragments
-        signature-null-between thinking-delta-in-a-text-block two-blocks-at-one-index
+        call-without-block-stop delta-behind-its-block delta-without-start
+        end-turn-behind-an-empty-text end-turn-with-client-call id-shared-by-two-calls
+        index-gap index-starts-at-one interleaved-fragments signature-null-between
+        stop-of-no-block thinking-delta-in-a-text-block two-blocks-at-one-index
         usage-absent-everywhere usage-delta-absent usage-delta-null usage-start-absent
         """,
     "bedrock-converse": """
-        call-without-block-stop cut-by-max-tokens-without-block-stop indices-with-gaps
-        interleaved-calls metadata-before-message-stop reasoning-without-block-stop
+        block-stopped-twice call-without-block-stop cut-by-max-tokens-without-block-stop
+        id-shared-by-two-calls indices-with-gaps interleaved-calls
+        metadata-before-message-stop reasoning-without-block-stop
         second-metadata-wins second-metadata-without-usage text-without-block-stop
         tool-at-the-index-of-text
         """,
     "bedrock-invoke": """
-        arguments-that-do-not-parse end-turn-with-call interleaved-calls
-        message-stop-without-reason metrics-alone no-counts-at-all
+        arguments-that-do-not-parse block-stopped-twice call-without-block-stop
+        end-turn-with-call id-shared-by-two-calls indices-with-gaps interleaved-calls
+        message-stop-without-reason metrics-alone no-counts-at-all stop-of-no-block
+        two-blocks-at-one-index
         """,
     "cohere-chat": """
-        arguments-null-in-start call-without-end calls-without-id calls-without-index
-        finish-reason-missing interleaved-calls thinking-and-text-at-one-index
-        tool-call-reason-without-calls usage-missing usage-nulls usage-only-tokens
+        arguments-null-in-start call-without-end calls-at-one-index calls-without-id calls-without-index
+        end-events-twice finish-reason-missing id-shared-by-two-calls interleaved-calls
+        thinking-and-text-at-one-index
+        tool-call-reason-without-calls usage-missing usage-nulls usage-of-the-output usage-only-tokens
         v1-call-parameters-null v1-cut-after-parameters-that-parse v1-cut-in-a-call v1-cut-in-text
         v1-cut-inside-stream-end v1-invalid-line v1-token-count v1-without-is-finished
         """,
@@ -47,7 +52,9 @@ LENIENT: Mapping[str, str] = {
         no-arguments-null null-and-zero-counts pieces-without-a-call stop-before-the-text
         stop-between-two-runs-of-code stop-on-every-chunk streamed-cut
         """,
-    "google-interactions": "call-without-stop interleaved-calls unknown-status",
+    "google-interactions": """
+        call-without-stop end-events-twice id-shared-by-two-calls interleaved-calls unknown-status
+        """,
     "ollama-chat": """
         arguments-as-broken-text arguments-as-empty-text arguments-as-json-text arguments-escaped-twice
         arguments-missing arguments-null counts-null empty-done-reason empty-ids empty-ids-over-records

@@ -21,6 +21,8 @@ NEEDS_PROVIDER_TOOLS = {
     "anthropic-messages/requests-blocks/paused-answer-with-thinking",
     "anthropic-messages/requests-history/paused-answer",
     "anthropic-messages/requests-history/server-tool-and-its-result",
+    "bedrock-converse/requests-results/server-tool-and-its-result",
+    "bedrock-invoke/requests-history/server-tool-and-its-result",
     "google-generate/requests-history/server-tool",
     "google-generate/requests-history/server-tool-of-another-api",
     "google-generate/requests-history/signed-picture",
@@ -30,6 +32,7 @@ NEEDS_PROVIDER_TOOLS = {
     "google-interactions/requests-history/search",
     "google-interactions/requests-history/signed-search",
     "openai-chat/requests-history/tool-of-the-provider",
+    "openai-chat/requests-vendors/reasoning-details-back-to-openrouter",
     "openai-responses/requests-history/compaction-goes-back",
 }
 

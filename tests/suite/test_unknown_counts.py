@@ -20,6 +20,7 @@ from ..bundled_suite import cases
 
 REPORTED_AND_OPTIONAL = {
     # The stream gives a count, and a client need not report it.
+    "bedrock-invoke/documents-calls/thinking-tokens-are-output": {"usage.reasoning"},
     "bedrock-invoke/usage/thinking-tokens-are-output": {"usage.reasoning"},
     "cohere-chat/usage-and-cost/cost-reasoning-tokens": {"usage.reasoning"},
 }

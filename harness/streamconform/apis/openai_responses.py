@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -44,16 +45,20 @@ def _is_terminal(payload: Payload) -> bool:
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
     """Return the number of calls ended by a `…_call_….done` or by their `response.output_item.done`."""
     # A set, because most calls have both events.
-    ended = set()
+    ended: set[tuple[object, int]] = set()
+    reused: Counter[object] = Counter()
     for payload in payloads:
         type_ = str(payload.get("type"))
         item = as_object(payload.get("item"))
+        # a server that omits the index sends the item's id
+        place = payload.get("output_index", payload.get("item_id", item.get("id")))
+        is_call = item.get("type") in CLIENT_CALLS
+        # a server that gives every item the same index starts the next call where one has ended
+        if is_call and type_ == "response.output_item.added" and (place, reused[place]) in ended:
+            reused[place] += 1
         ends_call = type_.startswith(tuple(f"response.{name}" for name in CLIENT_CALLS))
-        if (type_ == "response.output_item.done" and item.get("type") in CLIENT_CALLS) or (
-            ends_call and type_.endswith(".done")
-        ):
-            # a server that omits the index sends the item's id
-            ended.add(payload.get("output_index", payload.get("item_id", item.get("id"))))
+        if (is_call and type_ == "response.output_item.done") or (ends_call and type_.endswith(".done")):
+            ended.add((place, reused[place]))
     return len(ended)
 
 

@@ -1,0 +1,302 @@
+"""Mutants of Anthropic's messages and of both APIs of Bedrock: the same bug in APIs with the same blocks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from streamconform_reference.apis.anthropic_messages.content import BLOCK_STARTS
+from streamconform_reference.apis.bedrock_converse.content import DELTAS, STARTS
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
+from streamconform_reference.framing import Frame
+from streamconform_reference.json_text import codec
+from streamconform_reference.outcome import Json
+
+from .every_api import EveryApi
+from .json_values import close_json, drop_key, object_at
+from .model import ARGUMENTS, COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE
+from .registry import SharedMutants
+
+_ANTHROPIC: Final = ("anthropic-messages", "bedrock-invoke")
+_ALL: Final = (*_ANTHROPIC, "bedrock-converse")
+_BOTH: Final = ("stream", "document")
+_MORE_BLOCKS: Final = ("container_upload", "compaction")
+
+
+class MessagesMutants(SharedMutants, EveryApi):
+    """Mutants that change payloads, decoders, bytes or outcomes of these APIs."""
+
+
+mutants = MessagesMutants()
+
+
+# Bytes
+
+
+@mutants.decoder("anthropic-messages", kind="damage-unnoticed", fails=GIVES_UP)
+class BrokenEventSkipped:
+    """Skips an event whose data is not JSON."""
+
+    def receive_frame(self, frame: Frame) -> None:
+        if codec.is_json(frame.data):
+            super().receive_frame(frame)  # type: ignore[misc]
+
+
+@mutants.outcome(*_ALL, kind="damage-unnoticed", paths=("document",), fails=(*ERROR, *CONTENT))
+def page_as_empty_answer(outcome: Json) -> None:
+    """Reports a body that is not JSON as an empty answer."""
+    if outcome["status"] == "error" and outcome["error"]["type"] == "protocol":
+        outcome |= {"status": "complete", "error": None, "content": []}
+        outcome["stop"]["reason"] = "stop"
+
+
+@mutants.chunks(*_ALL, kind="cut-as-complete", paths=("document",), fails=GIVES_UP)
+def cut_document_repaired(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Closes the JSON of a document that was cut, and reads it as a whole one."""
+    body = b"".join(chunks)
+    if body.lstrip().startswith(b"{") and not codec.is_json(body):
+        body = close_json(body.decode("utf-8", "ignore")).encode()
+    yield body
+
+
+@mutants.payloads(*_ANTHROPIC, kind="keep-alives-read", fails=GIVES_UP)
+def ping_fatal(payload: Payload) -> Payload:
+    """Fails on a ping."""
+    if payload.get("type") == "ping":
+        raise BrokenPayloadError("unknown event")
+    return payload
+
+
+# Forms of values
+
+
+@mutants.payloads(*_ANTHROPIC, kind="unknown-fatal", paths=_BOTH, fails=GIVES_UP)
+def unknown_block_fatal(payload: Payload) -> Payload:
+    """Fails on a block of an unknown type."""
+    for block in [*object_at(payload, "message").get("content", ()), object_at(payload, "content_block")]:
+        kind = block.get("type", "text")
+        if not (kind in BLOCK_STARTS or kind in _MORE_BLOCKS or kind.endswith("_result")):
+            raise BrokenPayloadError(f"unknown block {kind!r}")
+    return payload
+
+
+@mutants.decoder("bedrock-converse", kind="unknown-fatal", paths=_BOTH, fails=GIVES_UP)
+class UnknownMemberFatal:
+    """Fails on a start or a delta of an unknown kind."""
+
+    def read_event(self, kind: str, body: Payload) -> None:
+        known = {"start": {*STARTS, "image"}, "delta": {*DELTAS, "image"}}
+        for key, kinds in known.items():
+            if not object_at(body, key).keys() <= kinds:
+                raise BrokenPayloadError("unknown kind of block")
+        super().read_event(kind, body)  # type: ignore[misc]
+
+
+@mutants.payloads(*_ALL, kind="absent-fatal", paths=_BOTH, fails=GIVES_UP)
+def cache_counts_required(payload: Payload) -> Payload:
+    """Fails if the counts of the cache are missing from the usage."""
+    counted = [object_at(payload, "message"), object_at(payload, "metadata"), payload]
+    for usage in [object_at(holder, "usage") for holder in counted if payload.get("type") != "message_delta"]:
+        if usage and "cache_read_input_tokens" not in usage and "cacheReadInputTokens" not in usage:
+            raise BrokenPayloadError("the cache counts are missing")
+    return payload
+
+
+@mutants.payloads(*_ALL, kind="old-form-unread", paths=_BOTH, fails=USAGE)
+def only_split_writes_read(payload: Payload) -> Payload:
+    """Reads cache writes only from the split by lifetime, which older models do not send."""
+    text = json.dumps(payload)
+    if 'cache_creation"' in text or "cacheDetails" in text:
+        return payload
+    changed: Payload = drop_key(drop_key(payload, "cache_creation_input_tokens"), "cacheWriteInputTokens")
+    return changed
+
+
+# The end
+
+
+@mutants.outcome(*_ALL, kind="stop-guessed", paths=_BOTH, fails=(*STOP_REASON, *STATUS))
+def calls_as_the_reason(outcome: Json) -> None:
+    """Reports tool_use for every answer with a call of the client, whatever ended it."""
+    called = any(
+        block["type"] == "tool_call" and block["executor"] != "provider" for block in outcome["content"]
+    )
+    if called and outcome["status"] == "complete":
+        outcome["stop"]["reason"] = "tool_use"
+
+
+@mutants.decoder(*_ANTHROPIC, kind="end-too-early", fails=(*ERROR, *USAGE, *COMPLETE))
+class FirstMessageDeltaEnds:
+    """Ends the answer at the first `message_delta`, before later counts."""
+
+    message: Any
+
+    def read(self, payload: Payload) -> None:
+        super().read(payload)  # type: ignore[misc]
+        if payload.get("type") == "message_delta":
+            self.message.complete()
+
+
+# Calls and content
+
+
+@mutants.decoder(*_ANTHROPIC, kind="arguments-doubled", fails=(*ARGUMENTS, *CONTENT))
+class StartInputKept:
+    """Joins the input in the start of a call with the fragments that follow."""
+
+    message: Any
+
+    def read(self, payload: Payload) -> None:
+        super().read(payload)  # type: ignore[misc]
+        given = object_at(payload, "content_block").get("input")
+        if given:
+            self.message.add_arguments(payload["index"], json.dumps(given))
+
+
+@mutants.decoder(*_ANTHROPIC, kind="identity-trusted", fails=GIVES_UP)
+class IndexAsPosition:
+    """Expects the index of a block to be its position in the answer."""
+
+    started = 0
+
+    def read(self, payload: Payload) -> None:
+        if payload.get("type") == "content_block_start":
+            if payload.get("index") != self.started:
+                raise BrokenPayloadError("a block is missing")
+            self.started += 1
+        super().read(payload)  # type: ignore[misc]
+
+
+@mutants.decoder("bedrock-converse", kind="identity-trusted", fails=GIVES_UP)
+class GapFatal:
+    """Expects the indices of the blocks to have no gaps."""
+
+    last = -1
+
+    def read_event(self, kind: str, body: Payload) -> None:
+        index = body.get("contentBlockIndex")
+        if isinstance(index, int):
+            if index > self.last + 1:
+                raise BrokenPayloadError("a block is missing")
+            self.last = max(self.last, index)
+        super().read_event(kind, body)  # type: ignore[misc]
+
+
+@mutants.decoder(*_ALL, kind="identity-trusted", fails=(*CONTENT, "**:invariant.**"))
+class SecondCallWithAnIdLost:
+    """Keeps calls by id, so the second of two calls with one id is lost."""
+
+    def begin(self) -> None:
+        self.seen: set[object] = set()
+        super().begin()  # type: ignore[misc]
+
+    def read(self, payload: Payload) -> None:
+        identity = object_at(payload, "content_block").get("id")
+        identity = identity or object_at(object_at(payload, "start"), "toolUse").get("toolUseId")
+        if identity is None or identity not in self.seen:
+            super().read(payload)  # type: ignore[misc]
+        self.seen.add(identity)
+
+
+@mutants.decoder(*_ANTHROPIC, kind="call-doubled", fails=(*CONTENT, *ARGUMENTS, "**:invariant.**"))
+class CallAtEachStop:
+    """Reports a call at each `content_block_stop`, also at a second one."""
+
+    def begin(self) -> None:
+        self.starts: dict[Any, Payload] = {}
+        self.stops: set[Any] = set()
+        super().begin()  # type: ignore[misc]
+
+    def read(self, payload: Payload) -> None:
+        index = payload.get("index")
+        if payload.get("type") == "content_block_start":
+            self.starts[index] = payload
+            self.stops.discard(index)
+        elif payload.get("type") == "content_block_stop":
+            if index in self.stops and index in self.starts:
+                super().read(self.starts[index])  # type: ignore[misc]
+            self.stops.add(index)
+        super().read(payload)  # type: ignore[misc]
+
+
+@mutants.decoder(*_ALL, kind="identity-trusted", fails=GIVES_UP)
+class StrayStopFatal:
+    """Fails on the end of a block that never began."""
+
+    def begin(self) -> None:
+        self.begun: set[Any] = set()
+        super().begin()  # type: ignore[misc]
+
+    def read(self, payload: Payload) -> None:
+        index = payload.get("index", payload.get("contentBlockIndex"))
+        if payload.keys() & {"content_block", "delta", "start"}:
+            self.begun.add(index)
+        elif index is not None and index not in self.begun:
+            raise BrokenPayloadError("the end of an unknown block")
+        super().read(payload)  # type: ignore[misc]
+
+
+@mutants.outcome(*_ALL, kind="details-lost", paths=_BOTH, fails=CONTENT)
+def other_blocks_emptied(outcome: Json) -> None:
+    """Keeps only the kind of a block that is neither text nor thinking nor a call."""
+    for block in outcome["content"]:
+        if block["type"] == "other":
+            block["data"] = None
+
+
+@mutants.decoder(*_ALL, kind="thoughts-split", fails=(*CONTENT, "**:invariant.**"))
+class BlockPerThought:
+    """Makes a block of each delta of a thought."""
+
+    message: Any
+
+    def read(self, payload: Payload) -> None:
+        super().read(payload)  # type: ignore[misc]
+        delta = object_at(payload, "delta")
+        if "thinking" in delta or "reasoningContent" in delta:
+            self.message.end(payload.get("index", payload.get("contentBlockIndex")))
+
+
+# Usage
+
+
+@mutants.decoder(*_ALL, kind="usage-outdated", fails=USAGE)
+class FirstCountsKept:
+    """Keeps the first report of each count, so later ones are ignored."""
+
+    message: Any
+
+    def read(self, payload: Payload) -> None:
+        before = self.message.usage()
+        super().read(payload)  # type: ignore[misc]
+        if before is not None and not self.message.ended:
+            counts = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning")
+            self.message.report_usage({name: getattr(before, name) for name in counts})
+
+
+@mutants.payloads(*_ALL, kind="price-variant-ignored", paths=_BOTH, fails=USAGE)
+def cache_lifetimes_unread(payload: Payload) -> Payload:
+    """Prices cache writes of every lifetime like the shortest."""
+    changed: Payload = drop_key(drop_key(payload, "cache_creation"), "cacheDetails")
+    return changed
+
+
+@mutants.payloads("bedrock-converse", kind="other-counts", paths=_BOTH, fails=USAGE)
+def output_from_the_total(payload: Payload) -> Payload:
+    """Subtracts the input from the total for the output, although the total includes the cache."""
+    for holder in (payload, object_at(payload, "metadata")):
+        usage = object_at(holder, "usage")
+        if isinstance(usage.get("totalTokens"), int) and isinstance(usage.get("inputTokens"), int):
+            usage["outputTokens"] = usage["totalTokens"] - usage["inputTokens"]
+    return payload
+
+
+@mutants.payloads(*_ANTHROPIC, kind="other-counts", paths=_BOTH, fails=USAGE)
+def cache_reads_as_writes(payload: Payload) -> Payload:
+    """Takes the tokens read from the cache for those written to it."""
+    for holder in (payload, object_at(payload, "message")):
+        usage = object_at(holder, "usage")
+        if usage.get("cache_read_input_tokens"):
+            usage["cache_creation_input_tokens"] = usage["cache_read_input_tokens"]
+    return payload
