@@ -101,14 +101,6 @@ def function_call_unread(payload: Payload) -> Payload:
     return changed
 
 
-@mutants.payloads("openai-responses", kind="old-form-unread", fails=(*CONTENT, "**:invariant.**"))
-def first_event_names_unread(payload: Payload) -> Payload:
-    """Reads only the present names of the events of reasoning text."""
-    if payload.get("type") in ("response.reasoning.delta", "response.reasoning.done"):
-        return {}
-    return payload
-
-
 @mutants.payloads(
     "openai-responses", kind="old-form-unread", paths=("document",), fails=(*CONTENT, *STOP_REASON)
 )

@@ -120,7 +120,6 @@ BUNDLED = {
         "half-a-character-per-delta",
         "keepalive-events",
         "one-output-index-for-all",
-        "reasoning-first-event-names",
         "usage-reported-early",
     ),
 }
