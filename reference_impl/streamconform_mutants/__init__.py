@@ -42,6 +42,7 @@ MODULES: Final = (
     "every_api",
     "borders",
     "functions",
+    "text",
 )
 
 

@@ -24,7 +24,7 @@ from streamconform_reference.framing import Frame
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import Json
 
-from .json_values import close_json, object_at
+from .json_values import close_json, object_at, report_refused_calls
 from .model import (
     ARGUMENTS,
     ARGUMENTS_TEXT,
@@ -494,3 +494,23 @@ class Utf8PerChunk(SseFraming):
 
     def receive(self, data: bytes) -> list[Frame]:
         return super().receive(data.decode("utf-8", "replace").encode())
+
+
+@mutants.stream(
+    issues=("code-yeongyu/senpi#387", "brightwave-inc/tidebreak#1117"),
+    fails=STOP_REASON,
+)
+def refused_call_as_tool_use(messages: list[Json]) -> Iterator[Json]:
+    """Reports tool_use for every answer with a call, even if the model declined after it."""
+    yield from report_refused_calls(messages, "refusal")
+
+
+@mutants.decoder(issues=(), fails=GIVES_UP)
+class ResultTypesFixed(AnthropicMessagesDecoder):
+    """Fails on a result of code whose output is encrypted."""
+
+    def read(self, payload: Payload) -> None:
+        content = object_at(object_at(payload, "content_block"), "content")
+        if content.get("type") == "encrypted_code_execution_result":
+            raise BrokenPayloadError("unknown result")
+        super().read(payload)

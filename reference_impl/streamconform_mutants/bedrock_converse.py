@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final
 
 from streamconform_reference.apis.bedrock_converse.content import DELTAS, add_reasoning
@@ -11,9 +11,10 @@ from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
+from streamconform_reference.outcome import Json
 
-from .json_values import object_at
-from .model import ARGUMENTS, COMPLETE, CONTENT, ERROR, STATUS, USAGE
+from .json_values import object_at, report_refused_calls
+from .model import ARGUMENTS, COMPLETE, CONTENT, ERROR, STATUS, STOP_REASON, USAGE
 from .registry import StreamMutants
 
 mutants = StreamMutants("bedrock-converse", BedrockConverseDecoder)
@@ -167,3 +168,9 @@ def usage_behind_stop_lost(answer: BedrockConverseDecoder, payload: Payload) -> 
     """Stops at `messageStop`, before the usage that follows it."""
     if answer.stop_reason is None:
         on_metadata(answer, payload)
+
+
+@mutants.stream(issues=("code-yeongyu/senpi#387",), fails=STOP_REASON)
+def blocked_call_as_tool_use(messages: list[Json]) -> Iterator[Json]:
+    """Reports tool_use for every answer with a call, even if a filter stopped the answer after it."""
+    yield from report_refused_calls(messages, "content_filtered", "guardrail_intervened")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -18,9 +19,10 @@ from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from streamconform_reference.decoding.fields import read_count
 from streamconform_reference.framing import Frame
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming, read_headers
+from streamconform_reference.outcome import Json
 
-from .json_values import object_at
-from .model import COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, USAGE
+from .json_values import object_at, report_refused_calls
+from .model import COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE
 from .registry import StreamMutants
 
 mutants = StreamMutants("bedrock-invoke", BedrockInvokeDecoder)
@@ -220,3 +222,9 @@ class UndecodableChunkSkipped(BedrockInvokeDecoder):
             return super().unwrap(frame)
         except BrokenPayloadError:
             return replace(frame, data=b"")
+
+
+@mutants.stream(issues=("code-yeongyu/senpi#387",), fails=STOP_REASON)
+def refused_call_of_invoke_as_tool_use(messages: list[Json]) -> Iterator[Json]:
+    """Reports tool_use for every answer with a call, even if the model declined after it."""
+    yield from report_refused_calls(messages, "refusal")

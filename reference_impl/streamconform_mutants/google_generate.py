@@ -15,7 +15,7 @@ from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import Json
 
-from .json_values import object_at
+from .json_values import drop_key, object_at
 from .model import ARGUMENTS, CONTENT, ERROR, GIVES_UP, STOP_REASON
 from .registry import StreamMutants
 
@@ -300,3 +300,19 @@ class UnknownReasonAsStop(GoogleGenerateDecoder):
         super().read_finish(finish, finish_message)
         if self.finish in ("MODEL_ARMOR", "ESCALATION", "PUP_LIMITED_DISABLED", "CONTINUATION"):
             self.message.stop("stop", self.finish)
+
+
+@mutants.decoder(issues=("BerriAI/litellm#38458",), fails=("**:cost.**",))
+class TrafficTypeIgnored(GoogleGenerateDecoder):
+    """Bills every request to Vertex at the list price."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(drop_key(payload, "trafficType"))
+
+
+@mutants.decoder(issues=(), fails=("**:stop.details",))
+class BlockMessageLost(GoogleGenerateDecoder):
+    """Reports that a prompt was blocked, but not the provider's message about it."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(drop_key(payload, "blockReasonMessage"))

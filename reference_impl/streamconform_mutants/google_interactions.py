@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import ClassVar
 
 from streamconform_reference.apis.google_generate.framing import GoogleFraming, GoogleSseFraming
 from streamconform_reference.apis.google_interactions import decode
 from streamconform_reference.apis.google_interactions.decode import GoogleInteractionsDecoder
+from streamconform_reference.apis.google_interactions.document import to_payloads
 from streamconform_reference.apis.google_interactions.steps import Step, Steps
 from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.decoding.fields import read_text
@@ -16,7 +17,7 @@ from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
 
 from .json_values import object_at
-from .model import ARGUMENTS, CONTENT, ERROR, STATUS, STOP_REASON, USAGE
+from .model import ARGUMENTS, CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE
 from .registry import StreamMutants
 
 mutants = StreamMutants("google-interactions", GoogleInteractionsDecoder)
@@ -230,3 +231,10 @@ class OnlyOldEventNames(GoogleInteractionsDecoder):
         for name, handler in decode.HANDLERS.items()
         if name not in ("step.start", "step.delta", "step.stop")
     }
+
+
+@mutants.document(issues=(), fails=GIVES_UP)
+def outputs_of_a_document_ignored(document: Payload) -> Iterator[Payload]:
+    """Reads only the steps of a non-streaming answer, so one of the old schema has no content."""
+    steps = {key: value for key, value in document.items() if key != "outputs"}
+    yield from to_payloads({**steps, "steps": []} if "outputs" in document else document)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -28,6 +28,8 @@ from .model import ARGUMENTS, COMPLETE, CONTENT, GIVES_UP, STATUS, STOP_REASON, 
 from .registry import StreamMutants
 
 mutants = StreamMutants("openai-chat", OpenaiChatDecoder)
+
+_REASONING: Final = frozenset(TEXT_KEYS)
 
 
 @mutants.replace(
@@ -378,3 +380,71 @@ def stop_hides_calls(message: Json) -> None:
     stop = object_at(message.get("outcome", message), "stop")
     if stop.get("raw") == "stop" and stop["reason"] == "tool_use":
         stop["reason"] = "stop"
+
+
+@mutants.decoder(issues=("openai/openai-node#1206",), fails=STATUS)
+class AudioEndUnknown(OpenaiChatDecoder):
+    """Waits for a `finish_reason` after audio, which OpenAI does not send."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(drop_key(payload, "expires_at"))
+
+
+@mutants.decoder(
+    issues=("OleksandrChekhovskyi/hax#15", "maximhq/bifrost#5425"),
+    fails=("**:status", "**:error", "**:error.**"),
+)
+class ErrorOfAChoiceIgnored(OpenaiChatDecoder):
+    """Reads a choice's reason but ignores its error."""
+
+    def read(self, payload: Payload) -> None:
+        choices = payload.get("choices")
+        super().read({**payload, "choices": drop_key(choices, "error")} if choices else payload)
+
+
+@mutants.decoder(issues=("QwenLM/qwen-code#9882",), fails=STOP_REASON)
+class ReasonInCapitalsUnknown(OpenaiChatDecoder):
+    """Compares the reason with lower-case words, so a limit in capitals is not recognized."""
+
+    def read_finish(self, finish: str, *, failed: bool = False) -> None:
+        super().read_finish(finish, failed=failed)
+        if finish.isupper():
+            self.message.stop("other", finish)
+
+
+@mutants.replace(
+    "fields",
+    "tool_calls",
+    issues=("openai/openai-python#3201",),
+    fails=(*ARGUMENTS, "**:content.*.tool_call.arguments_text"),
+)
+def second_entry_stranded(answer: OpenaiChatDecoder, entries: Any) -> None:
+    """Stores the entries of a chunk by index, so only the first of two with one index is kept."""
+    indexes = [entry.get("index") for entry in entries]
+    for number, entry in enumerate(entries):
+        if type(indexes[number]) is not int or indexes[number] not in indexes[:number]:
+            answer.calls.take(read_fragment(entry))
+
+
+@mutants.replace(
+    "calls_factory",
+    issues=("AstrBotDevs/AstrBot#6692",),
+    fails=(*CONTENT, "**:invariant.**"),
+)
+class BareFragmentsToTheFirst(ToolCalls):
+    """Adds fragments that name no call to the first call."""
+
+    def resolve(self, fragment: Fragment) -> WireCall | None:
+        if fragment.index is None and not (fragment.id or fragment.name) and self._calls:
+            return self._calls[0]
+        return super().resolve(fragment)
+
+
+@mutants.decoder(issues=("microsoft/vscode#330279",), fails=(*CONTENT, "**:invariant.**"))
+class ThoughtPerDelta(OpenaiChatDecoder):
+    """Makes each piece of reasoning a block of its own, so that a thought is shown with one word per line."""
+
+    def read_delta(self, delta: Payload) -> None:
+        super().read_delta(delta)
+        if not _REASONING.isdisjoint(delta):
+            self.prose.end()

@@ -11,11 +11,11 @@ from streamconform_reference.apis.openai_responses.calls import CALLS
 from streamconform_reference.apis.openai_responses.decode import OpenaiResponsesDecoder
 from streamconform_reference.decoding import fields
 from streamconform_reference.decoding.assemble import Assembler
-from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from streamconform_reference.pricing import Pricing
 
 from .json_values import drop_key, object_at
-from .model import ARGUMENTS, ARGUMENTS_TEXT, COMPLETE, CONTENT, ERROR, STOP_REASON, USAGE
+from .model import ARGUMENTS, ARGUMENTS_TEXT, COMPLETE, CONTENT, ERROR, GIVES_UP, STOP_REASON, USAGE
 from .registry import StreamMutants
 
 mutants = StreamMutants("openai-responses", OpenaiResponsesDecoder)
@@ -321,3 +321,45 @@ class SummaryPartsGlued(OpenaiResponsesDecoder):
             summary = [{"type": "summary_text", "text": glued}]
             payload = {**payload, "item": {**item, "summary": summary}}
         super().read(payload)
+
+
+@mutants.decoder(
+    issues=("openai/openai-node#1964", "openai/openai-java#767", "openai-php/client#732"),
+    fails=GIVES_UP,
+)
+class KeepaliveFatal(OpenaiResponsesDecoder):
+    """Fails on the event `keepalive`, which OpenAI sends on long requests without documenting it."""
+
+    def read(self, payload: Payload) -> None:
+        if payload.get("type") == "keepalive":
+            raise BrokenPayloadError("unknown event `keepalive`")
+        super().read(payload)
+
+
+@mutants.decoder(issues=("BerriAI/litellm#37859", "smg-project/smg#160"), fails=GIVES_UP)
+class UnknownItemFatal(OpenaiResponsesDecoder):
+    """Fails on an event for an item whose id it has not seen in `output_item.added`."""
+
+    known: frozenset[object] = frozenset()
+
+    def read(self, payload: Payload) -> None:
+        kind = payload.get("type")
+        if kind == "response.output_item.added":
+            self.known |= {object_at(payload, "item").get("id")}
+        elif "item_id" in payload and self.known and payload["item_id"] not in self.known:
+            raise BrokenPayloadError(f"no item `{payload['item_id']}`")
+        super().read(payload)
+
+
+@mutants.replace(
+    "handlers",
+    "response.function_call_arguments.done",
+    issues=(),
+    fails=ARGUMENTS,
+)
+def empty_done_replaces_arguments(answer: ResponseState, payload: Payload) -> None:
+    """Replaces a call's fragments with the arguments in `done`, even if those are empty."""
+    item = answer.items.find_for_event(payload, "call")
+    if item is not None:
+        answer.message.settle_arguments(item, payload.get("arguments"))
+        answer.message.end(item)

@@ -21,7 +21,7 @@ from streamconform_reference.adapter import (
     describe_adapter,
 )
 from streamconform_reference.apis import DECODERS
-from streamconform_reference.decoding.decoder import Decoder
+from streamconform_reference.decoding.decoder import Decoder, Payload
 from streamconform_reference.document import DocumentReader
 from streamconform_reference.outcome import Json
 
@@ -134,6 +134,28 @@ class StreamMutants(Registry):
 
     def _decode_with(self, name: str, decoder: type[Decoder]) -> Adapter:
         return adapter_for({self.api: decoder}, name=f"mutant:{name}")
+
+
+class SharedMutants(Registry):
+    """Mutants with one bug in all APIs that can have it."""
+
+    def payloads(
+        self, *apis: str, issues: tuple[str, ...], fails: tuple[str, ...]
+    ) -> Callable[[Named], Named]:
+        """Read what the decorated function returns for each payload of these APIs' streams."""
+
+        def make(name: str, change: Callable[[Any], Any]) -> Adapter:
+            def decode(api: str) -> type[Decoder]:
+                base = DECODERS[api]
+
+                def read(decoder: Decoder, payload: Payload) -> None:
+                    base.read(decoder, change(payload))
+
+                return cast("type[Decoder]", type(f"Broken{base.__name__}", (base,), {"read": read}))
+
+            return adapter_for({api: decode(api) for api in apis}, name=f"mutant:{name}")
+
+        return self.register(issues, fails, make)
 
 
 class RequestMutants(Registry):

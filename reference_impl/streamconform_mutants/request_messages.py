@@ -559,3 +559,14 @@ def empty_tool_calls_sent(_: Conversation, body: Body) -> None:
     for message in body["messages"]:
         if message["role"] == "assistant":
             message.setdefault("tool_calls", [])
+
+
+@mutants.body("openai-responses", issues=("vercel/ai#14843",), fails=("**:invariant.unique-ids",))
+def reasoning_item_sent_twice(conversation: Conversation, body: Body) -> None:
+    """Sends a reasoning item with its id as often as the history has it."""
+    answers = [message for message in conversation["messages"] if message["role"] == "assistant"]
+    thoughts = [block for answer in answers for block in answer["content"] if block["type"] == "thinking"]
+    items = [item for item in body["input"] if item.get("type") == "reasoning"]
+    for item, thought in zip(items, thoughts, strict=False):
+        if "id" in thought:
+            item["id"] = thought["id"]

@@ -212,12 +212,14 @@ class Error(Struct, frozen=True):
     """An error, with every field that could be read.
 
     `type` is the provider's error type, or `protocol` if the bytes do not follow the API's format. `status`
-    is the HTTP status of the failure, or None if it is unknown.
+    is the HTTP status of the failure, or None if it is unknown. `details`, which the normal form has in
+    `stop`, are what else the provider says about the failure.
     """
 
     type: str | None
     message: str | None
     status: int | None
+    details: Json | None = None
 
     def to_json(self) -> Json:
         """Return the normal form."""

@@ -161,3 +161,26 @@ def test_an_input_that_is_none_is_a_mistake(tmp_path):
     for url in (f"{tmp_path}/none.tar", f"{tmp_path}/none.txt", "nothing://x/a.tar"):
         with pytest.raises(UsageError, match=r"none|nothing"):
             find_format(url)
+
+
+CHAT = {"choices": [{"index": 0, "message": {"content": "Hi"}, "finish_reason": "stop"}]}
+WHOLE_ANSWERS = [
+    ("openai-chat/a.json", CHAT, None, False),
+    ("anthropic-messages/a.json", {"type": "message", "content": [], "stop_reason": "end_turn"}, None, False),
+    ("ollama-chat/a.json", {"message": {"content": "Hi"}, "done": True}, None, False),
+    ("google-generate/a.json", {"candidates": [{"finishReason": "STOP"}]}, None, False),
+    ("google-generate/a.json", [{"candidates": [{"finishReason": "STOP"}]}], None, True),
+    ("openai-chat/a.json", CHAT, {"stream": True}, True),
+    ("ollama-chat/a.ndjson", {"message": {"content": "Hi"}, "done": True}, None, True),
+]
+
+
+@pytest.mark.parametrize(("file", "body", "request_body", "streams"), WHOLE_ANSWERS)
+def test_an_answer_that_does_not_stream_is_a_document(tmp_path, file, body, request_body, streams):
+    path = tmp_path / file
+    path.parent.mkdir()
+    path.write_text(json.dumps(body), "utf-8")
+    if request_body is not None:
+        path.with_suffix(".request.json").write_text(json.dumps(request_body), "utf-8")
+    ((case,), _) = read_all(tmp_path, WHOLE)
+    assert case.stream is streams

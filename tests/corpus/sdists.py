@@ -29,7 +29,7 @@ def interaction(url=MESSAGES, body=BODY, *, status=200, stream=True, media="text
         "request": {
             "method": "POST",
             "uri": url,
-            "body": json.dumps({"model": "m", "stream": stream}),
+            "body": json.dumps({"model": "m", "stream": stream} if stream is not None else {}),
             "headers": {"x-api-key": ["sk-ant-secret"]},
         },
         "response": {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -174,6 +175,17 @@ def test_an_api_that_is_not_claimed_is_counted(project):
     words = "not run: 3 trials of python:mine:chat_only: the API anthropic-messages is not claimed"
     assert words in ran.out
     assert compare(project, "python:mine:chat_only").code == 5
+
+
+def test_an_answer_that_does_not_stream_is_compared_as_a_document(project):
+    choice = {"index": 0, "message": {"content": "Hi"}, "finish_reason": "stop"}
+    project = project.with_file("whole/openai-chat/a.json", json.dumps({"choices": [choice]}))
+    ran = project.run("compare", "reference", "python:mine:loses_emoji", "--corpus", "whole")
+    assert ran.code == 0, ran.out + ran.err
+    assert "1 recording, 2 trials, 0 causes in 0 recordings, 0 not read" in ran.out
+    assert re.search(r"openai-chat +complete +stop +1 +0\n", ran.out)
+    words = "not run: 1 trial of python:mine:loses_emoji: documents is not claimed"
+    assert words in ran.out
 
 
 WITHOUT_TEXT = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import pytest
@@ -37,6 +38,7 @@ def test_streams_of_the_suite_have_nothing_new(project):
     ran = run(project, "streams")
     assert (ran.code, ran.err) == (0, "")
     assert ran.last.startswith("nothing new in ")
+    assert "ollama-chat incomplete -: " in ran.out
 
 
 def test_a_new_field_and_a_new_word_are_listed_with_count_and_example(project):
@@ -45,10 +47,10 @@ def test_a_new_field_and_a_new_word_are_listed_with_count_and_example(project):
     assert ran.out.splitlines() == [
         API,
         "  chunk choices[].delta.mystery object",
-        f"      2 streams, for example {API}/one.sse",
+        f"      2 answers, for example {API}/one.sse",
         "  chunk choices[].finish_reason = tired",
-        f"      2 streams, for example {API}/one.sse",
-        f"2 new shapes in 3 streams (3 of {API})",
+        f"      2 answers, for example {API}/one.sse; it changes the outcome",
+        f"2 new shapes in 3 answers (3 of {API})",
     ]
 
 
@@ -56,7 +58,42 @@ def test_a_new_event_is_one_line(project):
     event = 'event: surprise\ndata: {"type":"surprise","a":1,"b":{"c":2}}\n\n'
     ran = run(project, "streams", one=BODY.replace("data: [DONE]", f"{event}data: [DONE]"))
     assert [line for line in ran.out.splitlines() if line.startswith("  s")] == ["  surprise * new event"]
-    assert ran.last == f"1 new shape in 1 stream (1 of {API})"
+    assert ran.last == f"1 new shape in 1 answer (1 of {API})"
+
+
+def test_a_value_that_decides_nothing_is_not_marked(project):
+    body = BODY.replace('"role":"assistant"', '"role":"helper"')
+    lines = run(project, "streams", one=body).out.splitlines()
+    assert lines[1:3] == [
+        "  chunk choices[].delta.role = helper",
+        f"      1 answer, for example {API}/one.sse",
+    ]
+
+
+def test_an_answer_that_does_not_stream_is_read(project):
+    choice = {"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "tired"}
+    document = {"id": "c1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    project = project.with_file(f"streams/{API}/whole.json", json.dumps(document))
+    assert run(project, "streams").out.splitlines() == [
+        API,
+        "  document choices[].finish_reason = tired",
+        f"      1 answer, for example {API}/whole.json; it changes the outcome",
+        f"1 new shape in 1 answer (1 of {API})",
+    ]
+
+
+def test_answers_that_are_not_complete_are_listed_by_reason(project):
+    cut = BODY.replace('"finish_reason":"stop"', '"finish_reason":null')
+    error = 'data: {"error":{"message":"Overloaded","type":"server_error"}}\n\n'
+    ran = run(project, "streams", one=cut, two=cut, three=error, whole=BODY)
+    assert (ran.code, ran.out.splitlines()) == (
+        0,
+        [
+            f"{API} error server_error: 1 answer, for example {API}/three.sse",
+            f"{API} incomplete -: 2 answers, for example {API}/one.sse",
+            f"nothing new in 4 answers (4 of {API})",
+        ],
+    )
 
 
 def test_a_line_holds_no_recorded_text(project):
@@ -66,7 +103,7 @@ def test_a_line_holds_no_recorded_text(project):
 def test_several_folders_are_read_together(project):
     project = project.with_file(f"more/{API}/two.sse", NEW)
     ran = run(project, "streams", "more", one=NEW)
-    assert ran.last == f"2 new shapes in 2 streams (2 of {API})"
+    assert ran.last == f"2 new shapes in 2 answers (2 of {API})"
 
 
 def test_a_missing_folder_is_named(project):

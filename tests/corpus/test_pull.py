@@ -53,6 +53,27 @@ def quietly(done, total):
     del done, total
 
 
+WHOLE = (
+    b'{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":"end_turn"}'
+)
+GENERATE = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-flash:generateContent"
+CANDIDATE = b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}'
+
+
+def test_answers_that_do_not_stream_are_imported_under_names_of_their_own(offered, root):
+    whole = interaction(body=WHOLE, media="application/json", stream=False)
+    google = interaction(GENERATE, CANDIDATE, media="application/json", stream=None)
+    files = {"tests/cassettes/a.yaml": vcr(whole, interaction(), google)}
+    found = pull(root, sdist(offered, files), quietly)
+    assert (found.recordings, found.left) == ({"anthropic-messages": 2, "google-generate": 1}, {})
+    read_back = {case.id: case.stream for case in read(str(found.folder), (), None).cases}
+    assert read_back == {
+        "anthropic-messages/a-at-once.json": False,
+        "anthropic-messages/a.sse": True,
+        "google-generate/a-at-once.json": False,
+    }
+
+
 def test_what_streams_is_imported_and_everything_else_is_counted(offered, root):
     source = sdist(offered, FILES)
     found = pull(root, source, quietly)

@@ -536,7 +536,15 @@ def test_no_two_calls_of_a_request_have_one_id_whatever_is_expected(api, body):
     assert failed({}, body("a", "a"), api=api) == [(UNIQUE_IDS_PATH, "fail")]
     assert failed({}, body("a", "a"), api=api, level="should") == [(UNIQUE_IDS_PATH, "warn")]
     (check,) = compare_request(api, parse({}), {"body": body("x", "b", "x", "b")}, "must")
-    assert check.message == "several calls have the id `x`, `b`"
+    assert check.message == "several calls or items have the id `x`, `b`"
+
+
+def test_no_two_reasoning_items_of_a_request_have_one_id():
+    def send(*ids):
+        return {"input": [{"type": "reasoning", "id": id_, "summary": []} for id_ in ids]}
+
+    assert failed({}, send("rs_1", "rs_2"), api="openai-responses") == []
+    assert failed({}, send("rs_1", "rs_1"), api="openai-responses") == [(UNIQUE_IDS_PATH, "fail")]
 
 
 @pytest.mark.parametrize("id_", [None, "", 7, ["a"], {"a": 1}])

@@ -159,6 +159,18 @@ def test_a_block_per_delta_of_a_thought_is_a_warning_in_events():
     assert found == {"invariant.one-block-per-thought": "warn"}
 
 
+@pytest.mark.parametrize(("pieces", "level"), [(1, None), (2, None), (3, "warn")])
+def test_more_than_two_blocks_for_a_thought_are_a_warning_where_positions_are_not_judged(pieces, level):
+    words = ["First ", "this", "."]
+    got = [thought(word) for word in (*words[: pieces - 1], "".join(words[pieces - 1 :]))] + [YES]
+    case = builders.case({"status": "complete", "stop": "stop", "content": UNSIGNED})
+    case = replace(case, api="openai-chat", id="openai-chat/text/small")
+    answer = Observation({"status": "complete", "stop": {"reason": "stop"}, "content": got}, events=[])
+    checks = judge(builders.trial(case), answer, ALL, lambda _: None).checks
+    split = [check.verdict for check in checks if check.path == "invariant.one-block-per-thought"]
+    assert split == ([level] if level else [])
+
+
 ONE_ENDED = Partial(calls_ended=1)
 CUT = Partial(calls_ended=0)
 

@@ -240,6 +240,35 @@ def test_a_mistake_is_reported(mistake, probe):
     assert f"reproduce: conform probe {server.base_url} --api {api} --model {MODEL} -k" in output.out
 
 
+def set_input(document: Json) -> Json:
+    (block,) = document["content"]
+    changed = block | {"input": {"city": "Gra\ufffd"}} if "input" in block else block
+    return document | {"content": [changed]}
+
+
+CUT_CHARACTERS = {
+    "text": (CHAT, ServerMistake(body=lambda body: body.replace(b"ur.", b"\xc3r."))),
+    "unicode": (ANTHROPIC, ServerMistake(body=lambda body: body.replace(b"ur.", b"\\ud83dr."))),
+    "nested-arguments": (
+        ANTHROPIC,
+        ServerMistake(body=lambda body: body.replace(b'\\"', b'\\"\xef\xbf\xbd', 1)),
+    ),
+    "text-at-once": (
+        CHAT,
+        ServerMistake(document=lambda document: json.loads(json.dumps(document).replace("ur.", "\\ufffdr."))),
+    ),
+    "tool-call-at-once": (ANTHROPIC, ServerMistake(document=set_input)),
+}
+
+
+@pytest.mark.parametrize("question", CUT_CHARACTERS)
+def test_what_is_left_of_a_cut_character_is_reported(question, probe):
+    api, mistake = CUT_CHARACTERS[question]
+    with serve_api(api, mistake) as server:
+        output = probe(server.base_url, "--api", api, "--model", MODEL, "-k", f"probe/{api}/{question}")
+    assert "answer.characters" in output.warned[question], output.out
+
+
 def write_known_failure(folder: Path, match: str) -> None:
     entry = {"match": match, "verdict": "fail", "reason": "not done yet", "issue": "example#12"}
     (folder / "known.yaml").write_text(json.dumps({"known-failures": 1, "entries": [entry]}), "utf-8")

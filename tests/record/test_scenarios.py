@@ -152,7 +152,7 @@ def test_a_refresh_names_what_is_new_to_the_suite_even_without_recordings(tmp_pa
         done = record(tmp_path, server, "text", "--refresh")
     assert done.returncode == 1
     assert "  content_block_delta delta<text_delta>.heat number\n" in done.stdout
-    assert "1 new shape in 1 stream (1 of anthropic-messages)\n" in done.stdout
+    assert "1 new shape in 1 answer (1 of anthropic-messages)\n" in done.stdout
     assert written(tmp_path) == {}
 
 

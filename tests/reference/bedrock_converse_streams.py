@@ -37,7 +37,9 @@ def message(headers: bytes, payload: bytes) -> bytes:
 def frame(kind: str, payload: Any) -> bytes:
     """Return an event message."""
     names = {":event-type": kind, ":content-type": "application/json", ":message-type": "event"}
-    return named(names, json.dumps({**payload, "p": "abcd"}, ensure_ascii=False).encode())
+    return named(
+        names, json.dumps({**payload, "p": "abcd"}, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    )
 
 
 def named(headers: Mapping[str, str], payload: bytes) -> bytes:

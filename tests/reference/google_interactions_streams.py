@@ -23,7 +23,10 @@ CREATED: Payload = {"event_type": "interaction.created", "interaction": HEAD | {
 def sse(*events: Payload) -> bytes:
     return b"".join(
         b"event: %s\ndata: %s\n\n"
-        % (each["event_type"].encode(), json.dumps(each, ensure_ascii=False).encode())
+        % (
+            each["event_type"].encode(),
+            json.dumps(each, ensure_ascii=False).encode("utf-8", "backslashreplace"),
+        )
         for each in events
     )
 

@@ -93,6 +93,12 @@ CHAT = [
     chunk(None, None, {"prompt_tokens": 5, "completion_tokens": 4, "total_tokens": 9}),
     {"[DONE]": True},
 ]
+CHAT_AUDIO = [
+    chunk({"role": "assistant", "content": None, "audio": {"id": "audio_1", "transcript": "Hi"}}),
+    chunk({"audio": {"data": "CAAI"}}),
+    chunk({"audio": {"expires_at": 1730768563}}),
+    *CHAT[-2:],
+]
 CHAT_REQUEST = {"stream_options": {"include_usage": True}}
 
 
@@ -318,6 +324,7 @@ INTERACTIONS = [
 STREAMS = {
     "anthropic-messages": ANTHROPIC,
     "openai-chat": CHAT,
+    "openai-chat audio": CHAT_AUDIO,
     "openai-responses": RESPONSES,
     "google-generate": GOOGLE,
     "ollama-chat": OLLAMA,

@@ -12,7 +12,8 @@ HEAD: Payload = {"model": "llama-x", "created_at": "2026-01-01T00:00:00Z"}
 
 def lines(*records: Payload, end: str = "\n") -> bytes:
     """Return the records as JSON lines."""
-    return "".join(f"{json.dumps(record, ensure_ascii=False)}{end}" for record in records).encode()
+    text = "".join(f"{json.dumps(record, ensure_ascii=False)}{end}" for record in records)
+    return text.encode("utf-8", "backslashreplace")
 
 
 def record(content: str = "", **message: Any) -> Payload:

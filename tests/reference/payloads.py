@@ -19,6 +19,7 @@ from streamconform_reference.apis.google_generate.reasons import STOP_REASONS as
 from streamconform_reference.apis.ollama_chat import decode as ollama
 from streamconform_reference.apis.openai_chat import decode as chat
 from streamconform_reference.apis.openai_chat.reasoning import DETAIL_FORMS, DETAIL_KEYS, TEXT_KEYS
+from streamconform_reference.apis.openai_chat.reasons import STOP_REASONS
 from streamconform_reference.apis.openai_responses import decode as responses
 from streamconform_reference.apis.openai_responses.calls import CALLS as HOSTED_CALLS
 
@@ -63,7 +64,7 @@ def draw_messages() -> Payloads:
 
 
 def draw_chat() -> Payloads:
-    names = words("error x", chat.STOP_REASONS, chat.PARTS, DETAIL_FORMS) | st.just("")
+    names = words("error x", STOP_REASONS, chat.PARTS, DETAIL_FORMS) | st.just("")
     fields = (*chat.FIELDS, *TEXT_KEYS, *DETAIL_KEYS)
     keys = words(
         "choices delta message finish_reason index id model usage error object function name arguments "

@@ -91,7 +91,7 @@ def run(number: str, body: bytes, **fields: Any) -> dict[str, Any]:
 def test_the_program_answers_every_message_and_survives_bad_ones() -> None:
     body = STREAMS["text"]
     half = b'data: {"type":"content_block_start","index":0,"content_block":'
-    half += b'{"type":"text","text":"\\ud800"}}\n\n'
+    half += b'{"type":"text","text":"\\ud800x"}}\n\n'
     answers = talk(
         {"op": "hello", "protocol": 1, "harness": "0", "new": 1},
         b"not json",
@@ -118,7 +118,7 @@ def test_the_program_answers_every_message_and_survives_bad_ones() -> None:
     assert mode["skipped"] == {"reason": "does not support input mode http"}
     assert call == {"op": "result", "id": "6", "output": {"a": 1}}
     assert function["skipped"] == {"reason": "does not support function no-such-function"}
-    assert surrogate["outcome"]["content"][0]["text"] == "\ud800"
+    assert surrogate["outcome"]["content"][0]["text"] == "\ud800x"
 
 
 def test_importing_the_package_loads_no_mutant_and_nothing_of_the_harness() -> None:

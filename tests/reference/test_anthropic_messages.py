@@ -41,6 +41,31 @@ BROKEN: tuple[dict[str, Any], ...] = (
     delta(0, "text_delta", text=5),
 )
 
+# The types `EncryptedCodeExecutionResultBlock` and `WebSearchToolResultBlock` of the `anthropic` package
+SERVER_RESULTS: dict[str, dict[str, Any]] = {
+    "code_execution_tool_result": {
+        "tool_use_id": "srvtoolu_1",
+        "content": {
+            "type": "encrypted_code_execution_result",
+            "encrypted_stdout": "gAAA",
+            "return_code": 0,
+            "stderr": "",
+            "content": [],
+        },
+    },
+    "web_search_tool_result": {
+        "tool_use_id": "srvtoolu_2",
+        "caller": {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"},
+        "content": [],
+    },
+}
+REFUSAL = {"type": "refusal", "category": "cyber", "explanation": None}
+
+
+def refuses(reason: str) -> dict[str, Any]:
+    return {"type": "message_delta", "delta": {"stop_reason": reason, "stop_details": REFUSAL}}
+
+
 CASES = [
     Case(
         id="deltas-of-a-block-are-one-block",
@@ -312,6 +337,30 @@ CASES = [
         id="zero-blocks",
         body=message(reason="refusal"),
         expect={"content": [], "stop": {"reason": "refusal", "raw": "refusal"}},
+    ),
+    *(
+        Case(
+            id=f"the-result-of-code-{kind}",
+            body=message(block(0, kind, **result), stop(0), *whole_text("Hi", 1)),
+            expect={
+                "content.0": {"type": "other", "kind": kind, "data": {"type": kind, **result}},
+                "content.1.text": "Hi",
+            },
+        )
+        for kind, result in SERVER_RESULTS.items()
+    ),
+    *(
+        Case(
+            id=f"a-refusal-after-a-whole-call-with-the-reason-{reason}",
+            body=sse(start(), tool(0), args(0, '{"x":1}'), stop(0), refuses(reason), STOP),
+            expect={
+                "status": "complete",
+                "stop": {"reason": "refusal", "raw": reason, "details": REFUSAL},
+                "content.0.name": "f",
+                "content.length": 1,
+            },
+        )
+        for reason in ("refusal", "tool_use")
     ),
     Case(
         id="a-later-null-does-not-erase-the-stop-reason",
@@ -698,11 +747,17 @@ def test_a_pair_of_surrogates_cut_between_two_deltas_is_one_character() -> None:
     assert_event_rules(answer)
 
 
-@pytest.mark.parametrize("rest", [(stop(), STOP), (STOP,), ()], ids=["ended", "open", "cut"])
-def test_a_lone_surrogate_is_kept(rest: tuple[dict[str, Any], ...]) -> None:
+@pytest.mark.parametrize(
+    ("rest", "words"),
+    [((stop(), STOP), "a\ud83c"), ((STOP,), "a\ud83c"), ((), "a"), ((ERROR,), "a")],
+    ids=["ended", "open", "cut", "failed"],
+)
+def test_a_lone_surrogate_is_kept_unless_the_answer_ended_before_its_other_half(
+    rest: tuple[dict[str, Any], ...], words: str
+) -> None:
     half = (
         b'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\\ud83c"}}\n\n'
     )
     answer = decode(sse(start(), text()) + half + sse(*rest))
-    assert answer.content[0]["text"] == "a\ud83c"
+    assert answer.content[0]["text"] == words
     assert_event_rules(answer)

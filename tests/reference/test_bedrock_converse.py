@@ -191,6 +191,19 @@ CASES = [
         expect={"status": "complete", "usage": FULL_USAGE},
     ),
     Case(
+        id="an-object-among-the-counts",
+        body=answer(whole_text("Hi")) + metadata(usage={"outputTokens": 3, "serverToolUsage": {}}),
+        expect={"status": "complete", "usage.output": 3},
+    ),
+    *(
+        Case(
+            id=f"{reason}-after-a-whole-call",
+            body=answer(whole_call('{"x":1}'), reason=reason),
+            expect={"stop": {"reason": "content_filter", "raw": reason}, "content.0.name": "f"},
+        )
+        for reason in ("content_filtered", "guardrail_intervened")
+    ),
+    Case(
         id="metrics-alone-do-not-erase-usage",
         body=STREAMS["metrics-behind-usage"],
         expect={"status": "complete", "usage": FULL_USAGE},

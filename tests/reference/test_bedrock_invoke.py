@@ -23,7 +23,7 @@ from streamconform_reference.document import decode_document
 from . import streams as anthropic
 from .bedrock_converse_streams import exception, named
 from .bedrock_invoke_streams import BEGUN, HEADERS, STREAMS, answer, chunk, message, stop
-from .streams import ends, says, start, whole_text
+from .streams import args, ends, says, start, tool, whole_text
 
 API = "bedrock-invoke"
 GUARDRAIL = "amazon-bedrock-guardrailAction"
@@ -42,6 +42,16 @@ def test_the_events_of_anthropic_have_their_outcome(name: str) -> None:
     assert_event_rules(found)
 
 
+# https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters.html and the pages below it
+OTHER_FAMILIES: dict[str, Any] = {
+    "Amazon Nova": {"messageStart": {"role": "assistant"}},
+    "Amazon Titan": {"outputText": "Hi", "index": 0, "completionReason": "FINISH"},
+    "Meta Llama": {"generation": "Hi", "prompt_token_count": 9, "stop_reason": None},
+    "Mistral": {"outputs": [{"text": "Hi", "stop_reason": None}]},
+    "Cohere": {"is_finished": False, "event_type": "text-generation", "text": "Hi"},
+    "Anthropic's older models": {"type": "completion", "completion": " Hi", "stop_reason": None},
+    "an OpenAI-compatible family": {"choices": [{"delta": {"content": "Hi"}}]},
+}
 CASES = [
     Case(
         id="the-counts-of-anthropic-win",
@@ -198,6 +208,39 @@ CASES = [
         body=b'{"message":"no"}',
         expect={"error": {"type": "protocol", "message": "no", "status": None}},
     ),
+    *(
+        Case(
+            id=f"a-refusal-after-a-whole-call-with-the-reason-{reason}",
+            body=message(
+                start(),
+                *(tool(0), args(0, "{}"), anthropic.stop()),
+                {
+                    "type": "message_delta",
+                    "delta": {"stop_reason": reason, "stop_details": {"type": "refusal"}},
+                },
+                stop(),
+            ),
+            expect={
+                "status": "complete",
+                "stop.reason": "refusal",
+                "stop.raw": reason,
+                "content.0.name": "f",
+            },
+        )
+        for reason in ("refusal", "tool_use")
+    ),
+    *(
+        Case(
+            id=f"a-stream-of-{family}",
+            body=chunk(payload),
+            expect={
+                "status": "error",
+                "error.type": "protocol",
+                "error.message": f"the answer is in the format of {family}, not of Anthropic Messages",
+            },
+        )
+        for family, payload in OTHER_FAMILIES.items()
+    ),
     Case(id="nothing-at-all", body=b"", expect={"status": "error", "error.type": "protocol"}),
 ]
 
@@ -247,3 +290,20 @@ def test_a_document_of_an_error_may_name_its_type() -> None:
 def test_text_beyond_ascii_is_read_as_utf8() -> None:
     found = decode(message(start()) + chunk(anthropic.text()) + chunk(says("é 🌤 天")))
     assert found.content == [text_block("é 🌤 天")]
+
+
+@pytest.mark.parametrize(
+    ("family", "document"),
+    [
+        ("Amazon Nova", {"output": {"message": {"content": [{"text": "Hi"}]}}, "stopReason": "end_turn"}),
+        ("Amazon Titan", {"inputTextTokenCount": 5, "results": [{"outputText": "Hi"}]}),
+        ("Meta Llama", {"generation": "Hi", "stop_reason": "stop"}),
+        ("Cohere", {"response_id": "r", "text": "Hi", "generation_id": "g", "finish_reason": "COMPLETE"}),
+        ("Anthropic's older models", {"type": "completion", "completion": " Hi", "stop": "\n\nHuman:"}),
+        ("AI21", {"id": 1, "completions": [{"data": {"text": "Hi"}}]}),
+    ],
+)
+def test_a_document_of_another_model_family_is_named(family: str, document: Any) -> None:
+    outcome = decode_document(json.dumps(document).encode(), API).to_json()
+    assert outcome["status"] == "error"
+    assert f"the format of {family}," in outcome["error"]["message"]

@@ -16,6 +16,8 @@ from streamconform_reference.apis import DOCUMENT_READERS
 from . import openai_chat_streams as chat
 from . import streams as anthropic
 
+GOOGLE = "google-interactions"
+
 
 def outcome(document: Any, api: str, **fields: Any) -> dict[str, Any]:
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
@@ -130,6 +132,24 @@ def test_a_call_of_a_custom_tool_has_its_input_as_text() -> None:
     assert (block["name"], block["arguments"], block["complete"]) == ("run_sql", "SELECT 1;", True)
 
 
+def test_a_choice_without_a_message_keeps_its_reason_and_the_usage() -> None:
+    choice = {"index": 0, "finish_reason": "content_filter", "content_filter_results": {"hate": {}}}
+    answer = outcome({"choices": [choice], "usage": chat.usage()}, "openai-chat")
+    assert (answer["status"], answer["stop"]["reason"]) == ("complete", "content_filter")
+    assert (answer["content"], answer["usage"]["input"]) == ([], 10)
+
+
+def test_a_choice_without_a_message_and_a_reason_is_no_answer() -> None:
+    assert outcome({"choices": [{"index": 0}]}, "openai-chat")["status"] == "error"
+
+
+@pytest.mark.parametrize("message", [{"content": "a", "tool_calls": [chat.call(id="a", name="f")]}, None])
+def test_an_error_in_a_choice_of_a_document_is_a_failed_answer(message: Any) -> None:
+    choice = {"message": message, "finish_reason": "stop", "error": {"code": 502, "message": "m"}}
+    answer = outcome({"choices": [choice]}, "openai-chat")
+    assert (answer["status"], answer["error"]["message"], answer["error"]["status"]) == ("error", "m", 502)
+
+
 def test_a_document_that_is_no_answer_reports_its_own_message() -> None:
     error = outcome({"message": "no route to the model"}, "bedrock-converse")["error"]
     assert (error["type"], error["message"]) == ("protocol", "no route to the model")
@@ -152,6 +172,44 @@ def test_an_error_document_is_a_failed_answer(
     failed = outcome(document, api)
     assert failed["status"] == "error"
     assert error.items() <= failed["error"].items()
+
+
+INTERACTION = {"id": "v1_a", "object": "interaction", "model": "gemini-3-flash"}
+
+
+def test_the_outputs_of_the_first_schema_are_the_content() -> None:
+    outputs = [
+        {"type": "thought", "signature": "c2ln", "summary": [{"type": "text", "text": "hm"}]},
+        {"type": "text", "text": "Hi", "annotations": [{"type": "url_citation", "url": "https://a.example"}]},
+        {"type": "function_call", "id": "c1", "name": "f", "arguments": {"x": 1}},
+        {"type": "google_search_call", "id": "s1", "arguments": {"queries": ["q"]}},
+        {"type": "google_search_result", "call_id": "s1", "result": []},
+    ]
+    usage = {"total_input_tokens": 3, "total_output_tokens": 4}
+    answer = outcome({**INTERACTION, "status": "requires_action", "outputs": outputs, "usage": usage}, GOOGLE)
+    thought, text, call, search, result = answer["content"]
+    assert (thought["text"], thought["signature"]) == ("hm", "c2ln")
+    assert (text["text"], text["citations"][0]["source"]) == ("Hi", "https://a.example")
+    assert (call["name"], call["arguments"], call["complete"]) == ("f", {"x": 1}, True)
+    assert (search["name"], search["executor"], result["kind"]) == (
+        *("google_search", "provider"),
+        "google_search_result",
+    )
+    assert (answer["status"], answer["stop"]["reason"], answer["usage"]["output"]) == (
+        *("complete", "tool_use"),
+        4,
+    )
+
+
+@pytest.mark.parametrize("listed", [{}, {"steps": []}, {"outputs": []}, {"steps": None, "outputs": None}])
+def test_a_completed_interaction_that_lists_nothing_is_no_success(listed: dict[str, Any]) -> None:
+    answer = outcome({**INTERACTION, "status": "completed", **listed}, GOOGLE)
+    assert (answer["status"], answer["error"]["type"]) == ("error", "protocol")
+
+
+def test_an_interaction_that_still_runs_is_incomplete() -> None:
+    answer = outcome({**INTERACTION, "status": "in_progress"}, GOOGLE)
+    assert (answer["status"], answer["response_id"]) == ("incomplete", "v1_a")
 
 
 def test_an_image_in_a_document_of_interactions_is_a_block() -> None:

@@ -329,6 +329,20 @@ CASES = [
         },
     ),
     Case(
+        "a-blocked-prompt-with-a-message",
+        sse({"promptFeedback": {"blockReason": "OTHER", "blockReasonMessage": "Not allowed here."}}),
+        {
+            "stop.reason": "content_filter",
+            "stop.raw": "OTHER",
+            "stop.details": {"blockReasonMessage": "Not allowed here."},
+        },
+    ),
+    Case(
+        "a-reason-with-a-message",
+        sse(says("a"), chunk(finish="SAFETY", finishMessage="Unsafe.")),
+        {"stop.reason": "content_filter", "stop.details": {"finishMessage": "Unsafe."}},
+    ),
+    Case(
         "feedback-that-blocks-nothing",
         sse({"promptFeedback": {"safetyRatings": []}}, says("a")),
         {"status": "incomplete"},
@@ -596,3 +610,33 @@ def test_a_short_path_does_not_make_a_long_array() -> None:
 
 def test_a_head_without_content_emits_no_events() -> None:
     assert decode(sse(HEAD)).content == []
+
+
+@pytest.mark.parametrize(
+    ("traffic", "factor"),
+    [
+        ("ON_DEMAND", "1"),
+        ("ON_DEMAND_FLEX", "0.5"),
+        ("ON_DEMAND_PRIORITY", "1.8"),
+        ("PROVISIONED_THROUGHPUT", "0"),
+        ("TRAFFIC_TYPE_UNSPECIFIED", "1"),
+    ],
+)
+def test_the_traffic_type_of_vertex_is_the_tier_that_served_the_request(traffic: str, factor: str) -> None:
+    tiers = {"flex": "0.5", "priority": "1.8", "provisioned": "0"}
+    prices = {"input": "1", "output": "1", "service_tier": tiers}
+    counts = {"promptTokenCount": 1_000_000, "candidatesTokenCount": 0}
+    # As in recordings: all chunks have the type, and only the last one has counts.
+    streamed = sse(
+        {**says("a"), "usageMetadata": {"trafficType": traffic}}, {**ends(), "usageMetadata": counts}
+    )
+    repeated = sse({**ends(), "usageMetadata": {**counts, "trafficType": traffic}})
+    for body in (streamed, repeated):
+        assert decode(body, pricing=prices).outcome["cost"]["total"] == factor
+
+
+def test_the_service_tier_counts_before_the_traffic_type() -> None:
+    counts = {"promptTokenCount": 1_000_000, "trafficType": "ON_DEMAND_FLEX", "serviceTier": "priority"}
+    prices = {"input": "1", "output": "1", "service_tier": {"flex": "0.5", "priority": "1.8"}}
+    outcome = decode(sse({**ends(), "usageMetadata": counts}), pricing=prices).outcome
+    assert outcome["cost"]["total"] == "1.8"

@@ -202,6 +202,65 @@ CASES = [
         expect={"content": [thought(""), text_block("Hi")], "status": "complete"},
     ),
     Case(
+        id="thoughts-of-the-first-schema",
+        body=sse(
+            CREATED | {"event_type": "interaction.start"},
+            {"event_type": "content.start", "index": 0, "content": {"type": "thought"}},
+            *(
+                {"event_type": "content.delta", "index": 0, "delta": part}
+                for part in (
+                    {"type": "thought_summary", "content": {"type": "text", "text": "First."}},
+                    {"type": "thought_signature", "signature": ""},
+                    {"type": "thought_summary", "content": {"type": "text", "text": "Second."}},
+                    {"type": "thought_signature", "signature": "c2ln"},
+                )
+            ),
+            {"event_type": "content.stop", "index": 0},
+            completed() | {"event_type": "interaction.complete"},
+        ),
+        expect={"content": [thought("First.Second.")], "status": "complete"},
+    ),
+    Case(
+        id="calls-of-the-first-schema",
+        body=sse(
+            CREATED | {"event_type": "interaction.start"},
+            {"event_type": "content.start", "index": 0, "content": {"type": "function_call"}},
+            *(
+                {
+                    "event_type": "content.delta",
+                    "index": index,
+                    "delta": {
+                        "type": "function_call",
+                        "id": f"fc_{index}",
+                        "name": "f",
+                        "arguments": {"a": 1},
+                    },
+                }
+                for index in (0, 1)
+            ),
+            {"event_type": "content.stop", "index": 0},
+            {"event_type": "content.stop", "index": 1},
+            completed("requires_action") | {"event_type": "interaction.complete"},
+        ),
+        expect={
+            "content.0.id": "fc_0",
+            "content.0.name": "f",
+            "content.0.arguments": {"a": 1},
+            "content.1.id": "fc_1",
+            "content.1.complete": True,
+            "stop.reason": "tool_use",
+        },
+    ),
+    Case(
+        id="outputs-that-only-the-end-of-the-first-schema-has",
+        body=sse(
+            CREATED | {"event_type": "interaction.start"},
+            completed(outputs=[{"type": "thought", "signature": "c2ln"}, {"type": "text", "text": "Hi"}])
+            | {"event_type": "interaction.complete"},
+        ),
+        expect={"content": [thought(""), text_block("Hi")], "status": "complete"},
+    ),
+    Case(
         id="a-failed-interaction-is-an-error",
         body=STREAMS["failed"],
         expect={"status": "error", "error.type": "no_image", "error.message": "No image was made."},

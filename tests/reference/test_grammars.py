@@ -258,6 +258,7 @@ BROKEN: dict[str, list[tuple[str, Edit]]] = {
         ("required-field.step.start.step.type", drop(2, "step.type")),
     ],
 }
+BROKEN["openai-chat audio"] = [("one-terminal", leave_out(2))]
 BROKEN["bedrock-invoke"] = [
     *(each for each in BROKEN["anthropic-messages"] if each[0] != "event-name"),
     ("exception-known", put(-1, "exception", "oddException")),

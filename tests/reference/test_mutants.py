@@ -53,14 +53,46 @@ BUNDLED = {
     "anthropic-messages": (
         "cost-fast-mode",
         "fallback-before-any-text",
+        "refusal-after-a-whole-call",
         "refusal-details",
+        "search-called-from-code",
         "stop-sequence-second",
     ),
-    "bedrock-converse": ("guardrail-detects-only",),
-    "bedrock-invoke": ("stop-sequence-second",),
-    "google-generate": ("cost-audio", "escalation", "search-between-texts"),
-    "google-interactions": ("checkpoint-then-last-token", "cost-audio", "file-search", "google-maps"),
-    "openai-chat": ("python-llama-cpp-named-call",),
+    "bedrock-converse": (
+        "content-filtered-after-a-whole-call",
+        "guardrail-detects-only",
+        "half-a-character-per-delta",
+    ),
+    "bedrock-invoke": (
+        "refusal-after-a-whole-call",
+        "stop-sequence-second",
+    ),
+    "cohere-chat": ("half-a-character-per-delta",),
+    "google-generate": (
+        "cost-audio",
+        "cost-traffic-type-flex",
+        "escalation",
+        "half-a-character-per-chunk",
+        "model-armor",
+        "search-between-texts",
+    ),
+    "google-interactions": (
+        "checkpoint-then-last-token",
+        "cost-audio",
+        "file-search",
+        "google-maps",
+    ),
+    "ollama-chat": ("half-a-character-per-record",),
+    "openai-chat": (
+        "audio",
+        "bare-fragments-of-both-calls",
+        "error-openrouter-of-a-choice",
+        "finish-reason-max-tokens-in-capitals",
+        "half-a-character-per-delta",
+        "one-index-twice-in-the-first-chunk",
+        "python-llama-cpp-named-call",
+    ),
+    "openai-responses": ("done-events-are-empty", "half-a-character-per-delta", "keepalive-events"),
 }
 """Cassettes that reveal bugs that the other samples do not reveal."""
 WHOLE = ("arguments", "citations", "data", "details")

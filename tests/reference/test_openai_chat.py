@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, at
 from streamconform_dev.fuzz.exchange import decode as decode_any
+from streamconform_reference.apis.openai_chat.request import build_request
+from streamconform_reference.document import decode_document
 
 from .openai_chat_streams import (
     DONE,
@@ -37,6 +40,10 @@ def decode(body: Any, **fields: Any) -> Answer:
 
 def prose(answer: Answer) -> list[tuple[str, str]]:
     return [(block["type"], block["text"]) for block in answer.content if "text" in block]
+
+
+def thoughts(body: bytes) -> list[dict[str, Any]]:
+    return [block for block in decode(body).content if block["type"] == "thinking"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +96,15 @@ PROSE = [
         "reasoning-text-reasoning",
         whole(thinks("a"), says("b"), thinks("c")),
         [("thinking", "a"), ("text", "b"), ("thinking", "c")],
+    ),
+    Prose(
+        "channels-of-groq",
+        whole(
+            chunk({"role": "assistant", "content": "", "channel": "analysis"}),
+            chunk({"reasoning": "hm", "channel": "analysis"}),
+            chunk({"content": "a", "channel": "final"}),
+        ),
+        [("thinking", "hm"), ("text", "a")],
     ),
     Prose(
         "details-without-plain-text",
@@ -181,7 +197,7 @@ def test_text_between_fragments_of_a_call_is_one_block() -> None:
 def test_a_signature_signs_the_thinking_before_it(key: str) -> None:
     kind = "reasoning.text" if key == "reasoning_details" else "thinking"
     signed = {"type": kind, "signature": "c2ln", "index": 0}
-    (block, _) = decode(whole(thinks("hm"), chunk({key: [signed]}), says("a"))).content
+    (block,) = thoughts(whole(thinks("hm"), chunk({key: [signed]}), says("a")))
     assert block == {"type": "thinking", "text": "hm", "signature": "c2ln", "redacted": False}
 
 
@@ -194,14 +210,108 @@ def test_encrypted_reasoning_signs_thinking_or_is_a_block_of_its_own() -> None:
     assert answer.content[0]["signature"] == "b3Bh"
     alone = decode(whole(detail("openai-responses-v1", 0), says("a"))).content[0]
     assert (alone["text"], alone["signature"], alone["redacted"]) == ("", "b3Bh", False)
-    redacted = decode(whole(detail("anthropic-claude-v1", 0), detail("anthropic-claude-v1", 1))).content
+    redacted = thoughts(whole(detail("anthropic-claude-v1", 0), detail("anthropic-claude-v1", 1)))
     assert [block["redacted"] for block in redacted] == [True, True]
     assert [block["signature"] for block in redacted] == ["b3Bh", "b3Bh"]
 
 
+def detail(kind: str, index: int = 0, **fields: Any) -> dict[str, Any]:
+    return {"type": f"reasoning.{kind}", "format": "openai-responses-v1", "index": index, **fields}
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """The details of a stream's deltas, and those that the next request returns."""
+
+    id: str
+    streamed: list[dict[str, Any]]
+    sent: list[dict[str, Any]]
+
+
+SEQUENCES = [
+    Sequence(
+        "a-summary-in-pieces-and-what-is-encrypted-at-one-index",
+        [
+            detail("summary", summary="Look"),
+            detail("summary", summary=" up."),
+            detail("encrypted", data="g", id="rs"),
+        ],
+        [detail("summary", summary="Look up."), detail("encrypted", data="g", id="rs")],
+    ),
+    Sequence(
+        "a-signature-after-its-text",
+        [detail("text", text="hm"), detail("text", signature="s"), detail("text", text="next")],
+        [detail("text", text="hm", signature="s"), detail("text", text="next")],
+    ),
+    Sequence(
+        "texts-at-two-indexes",
+        [detail("text", text="a"), detail("text", 1, text="b"), detail("text", 1, text="c")],
+        [detail("text", text="a"), detail("text", 1, text="bc")],
+    ),
+    Sequence(
+        "summaries-of-two-items",
+        [detail("summary", summary="a", id="rs_1"), detail("summary", summary="b", id="rs_2")],
+        [detail("summary", summary="a", id="rs_1"), detail("summary", summary="b", id="rs_2")],
+    ),
+    Sequence(
+        "the-same-type-before-and-after-another",
+        [detail("summary", summary="a"), detail("encrypted", data="g"), detail("summary", summary="b")],
+        [detail("summary", summary="a"), detail("encrypted", data="g"), detail("summary", summary="b")],
+    ),
+    Sequence(
+        "two-that-are-encrypted",
+        [detail("encrypted", data="g"), detail("encrypted", data="h")],
+        [detail("encrypted", data="g"), detail("encrypted", data="h")],
+    ),
+    Sequence(
+        "a-type-that-is-not-known",
+        [detail("summary", summary="a"), detail("server_tool_call", name="x")],
+        [detail("summary", summary="a"), detail("server_tool_call", name="x")],
+    ),
+    Sequence(
+        "half-a-character-per-piece",
+        [detail("text", text="\ud83d"), detail("text", text="\ude00")],
+        [detail("text", text="\U0001f600")],
+    ),
+    Sequence("null", [detail("text", text="a", signature=None)], [detail("text", text="a", signature=None)]),
+]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in SEQUENCES])
+def test_the_details_of_openrouter_go_back_unmodified_and_in_sequence(case: Sequence) -> None:
+    entry = call(id="c1", name="f", args="{}")
+    deltas = [chunk({"reasoning_details": [each]}) for each in case.streamed]
+    body = whole(*deltas, calls(entry), finish="tool_calls").decode("utf-8", "surrogatepass")
+    streamed = decode(body.encode("ascii", "backslashreplace")).outcome
+    message = {"reasoning_details": case.sent, "tool_calls": [entry]}
+    document = {"choices": [{"message": message, "finish_reason": "tool_calls"}]}
+    at_once = decode_document(json.dumps(document).encode(), "openai-chat").to_json()
+    for outcome in (streamed, at_once):
+        conversation = {
+            "model": "m",
+            "facts": {"host": "openrouter.ai"},
+            "messages": [
+                {"role": "user", "content": "?"},
+                {"role": "assistant", "content": outcome["content"]},
+            ],
+        }
+        _, answer, _ = build_request(conversation)["body"]["messages"]
+        assert answer["reasoning_details"] == case.sent
+        assert answer["tool_calls"][0]["id"] == "c1"
+
+
+def test_the_details_of_another_model_do_not_go_back() -> None:
+    content = decode(whole(chunk({"reasoning_details": [detail("text", text="a")]}), says("b"))).outcome[
+        "content"
+    ]
+    answer = {"role": "assistant", "content": content, "model": "another"}
+    conversation = {"model": "m", "facts": {"host": "openrouter.ai"}, "messages": [answer]}
+    assert build_request(conversation)["body"]["messages"] == [{"role": "assistant", "content": "b"}]
+
+
 def test_thinking_after_a_signature_is_a_new_block() -> None:
     signed = chunk({"reasoning_details": [{"type": "reasoning.text", "signature": "s", "index": 0}]})
-    blocks = decode(whole(thinks("a"), signed, thinks("b"))).content
+    blocks = thoughts(whole(thinks("a"), signed, thinks("b")))
     assert [(block["text"], block["signature"]) for block in blocks] == [("a", "s"), ("b", None)]
 
 
@@ -211,7 +321,7 @@ def test_the_number_of_encrypted_reasoning_is_an_integer() -> None:
         return chunk({"reasoning_details": [one]})
 
     for index, signatures in ((0, ["ab"]), (1, ["a", "b"]), (None, ["ab"]), (True, ["ab"]), ("1", ["ab"])):
-        blocks = decode(whole(detail("a", 0), detail("b", index))).content
+        blocks = thoughts(whole(detail("a", 0), detail("b", index)))
         assert [block["signature"] for block in blocks] == signatures, index
 
 
@@ -253,6 +363,14 @@ class Ending:
 
 
 A_CALL = calls(call(id="a", name="f", args="{}"))
+EXPIRES: dict[str, Any] = {"audio": {"expires_at": 1730768563}}
+
+
+def speaks(**audio: Any) -> dict[str, Any]:
+    return chunk({"audio": audio})
+
+
+TRANSCRIPT, SPEECH, EXPIRY = speaks(id="audio_1", transcript="Hi"), speaks(data="CAAI"), chunk(EXPIRES)
 ENDINGS = [
     Ending("mark", sse(says("a"), ends()), "complete", "stop", "stop"),
     Ending("no-mark", frames(says("a"), ends()), "complete", "stop", "stop"),
@@ -291,6 +409,33 @@ ENDINGS = [
     ),
     Ending("last-reason", sse(A_CALL, ends("tool_calls"), says("b"), ends()), "complete", "tool_use", "stop"),
     Ending("a-failure", sse(says("a"), ends("network_error")), "error", "error", "network_error"),
+    Ending("stop-in-capitals", sse(says("a"), ends("STOP")), "complete", "stop", "STOP"),
+    Ending("length-in-capitals", sse(says("a"), ends("LENGTH")), "complete", "length", "LENGTH"),
+    Ending("gemini-limit", sse(says("a"), ends("MAX_TOKENS")), "complete", "length", "MAX_TOKENS"),
+    Ending("gemini-limit-in-small-letters", sse(ends("max_tokens")), "complete", "length", "max_tokens"),
+    Ending("gemini-filter", sse(ends("SAFETY")), "complete", "content_filter", "SAFETY"),
+    Ending(
+        "gemini-failure", sse(ends("MALFORMED_FUNCTION_CALL")), "error", "error", "MALFORMED_FUNCTION_CALL"
+    ),
+    Ending("calls-in-capitals", sse(A_CALL, ends("TOOL_CALLS")), "complete", "tool_use", "TOOL_CALLS"),
+    Ending("audio", sse(SPEECH, EXPIRY), "complete", "stop", None),
+    Ending("audio-without-a-mark", frames(SPEECH, EXPIRY), "complete", "stop", None),
+    Ending("audio-and-empty-deltas", sse(SPEECH, EXPIRY, chunk(), reports()), "complete", "stop", None),
+    Ending("audio-and-a-reason", sse(SPEECH, EXPIRY, ends("length")), "complete", "length", "length"),
+    Ending(
+        "audio-and-unknown-fields",
+        sse(SPEECH, chunk({"audio": {"expires_at": 9, "new": 1}, "new": {"n": 1}})),
+        "complete",
+        "stop",
+        None,
+    ),
+    Ending("audio-cut-before-its-end", sse(SPEECH), "incomplete", None, None),
+    Ending("expiry-without-data", sse(TRANSCRIPT, EXPIRY), "incomplete", None, None),
+    Ending("expiry-with-data", sse(SPEECH, speaks(data="AA==", expires_at=9)), "incomplete", None, None),
+    Ending("expiry-with-text", sse(SPEECH, chunk({**EXPIRES, "content": "a"})), "incomplete", None, None),
+    Ending("audio-after-its-end", sse(SPEECH, EXPIRY, SPEECH), "incomplete", None, None),
+    Ending("text-after-the-end-of-audio", sse(SPEECH, EXPIRY, says("a")), "incomplete", None, None),
+    Ending("audio-and-an-open-call", sse(A_CALL, SPEECH, EXPIRY), "incomplete", None, None),
     Ending("error-behind-the-reason", frames(says("a"), ends(), ERROR), "error", "error", "stop"),
     Ending("error-in-the-middle", STREAMS["error-in-mid-stream"], "error", "error", None),
 ]
@@ -338,6 +483,26 @@ FAILS = [
         {**chunk({"content": ""}, "error"), "error": {"code": 502, "message": "m", "metadata": {"raw": "r"}}},
         (None, "m", 502),
     ),
+    Fails(
+        "openrouter-in-a-choice",
+        {
+            **HEAD,
+            "choices": [
+                {
+                    "index": 0,
+                    "delta": {"content": ""},
+                    "finish_reason": "tool_calls",
+                    "error": {
+                        "code": 502,
+                        "message": "m",
+                        "metadata": {"error_type": "provider_unavailable"},
+                    },
+                }
+            ],
+        },
+        (None, "m", 502),
+    ),
+    Fails("flat", {"type": "error", "message": "m", "code": "overloaded"}, ("overloaded", "m", None)),
     Fails("broken-choices", {**HEAD, "choices": 1}, ("protocol", "`choices` is not a list", None)),
     Fails(
         "broken-delta", {**HEAD, "choices": [{"delta": "x"}]}, ("protocol", "`delta` is not an object", None)
@@ -370,6 +535,30 @@ def test_an_error_leaves_open_calls_visible_and_incomplete() -> None:
         ("a", "f", False)
     ]
     assert answer.types() == ["toolcall_start", "error"]
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_the_failed_generation_of_groq_is_a_detail_of_the_stop(status: int) -> None:
+    error = {"message": "m", "type": "invalid_request_error", "code": "tool_use_failed"}
+    failed = {"error": {**error, "failed_generation": "<function=f>{}</function>"}}
+    bodies = [
+        b"event: error\n" + frames(failed),
+        json.dumps(failed).encode(),
+        json.dumps(failed, indent=2).encode(),
+    ]
+    outcomes = [decode(body, status=status).outcome for body in bodies]
+    outcomes.append(decode_document(bodies[1], "openai-chat", status).to_json())
+    for outcome in outcomes:
+        assert outcome["stop"]["details"] == {"failed_generation": "<function=f>{}</function>"}
+        assert (outcome["error"]["type"], outcome["error"]["message"]) == ("invalid_request_error", "m")
+
+
+def test_a_reason_next_to_an_error_in_the_choice_ends_no_call() -> None:
+    failed = ends("tool_calls", usage=usage())
+    failed["choices"][0]["error"] = {"code": 502, "message": "m"}
+    outcome = decode(sse(calls(call(id="a", name="f", args="{}")), failed)).outcome
+    assert (outcome["status"], outcome["content"][0]["complete"]) == ("error", False)
+    assert outcome["usage"]["input"] == 10
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b'{"error":{"message":"m"}}', b'{"choices":[]}'])

@@ -206,6 +206,49 @@ CASES = [
         [("a", "get_weather", X)],
     ),
     Case("name-behind-arguments", (call(id="a", args='{"x":'), call(name="f", args="1}")), [("a", "f", X)]),
+    Case(
+        "one-index-twice-in-the-first-chunk",
+        ((call(id="a", name="f", args=""), call(args='{"x":')), call(args="1}")),
+        [("a", "f", X)],
+    ),
+    Case(
+        "one-index-twice-for-each-of-two-calls",
+        (
+            (call(id="a", name="f", args='{"x"'), call(args=":1")),
+            (call(args="}"), call(index=1, id="b", name="g", args='{"y"'), call(index=1, args=":2}")),
+        ),
+        [("a", "f", X), ("b", "g", Y)],
+    ),
+    Case(
+        "bare-fragments-of-both-calls",
+        (
+            call(id="a", name="f", args=""),
+            call(index=None, args='{"x":'),
+            call(index=None, args="1}"),
+            call(index=1, id="b", name="g", args=""),
+            call(index=None, args='{"y":2}'),
+        ),
+        [("a", "f", X), ("b", "g", Y)],
+    ),
+    Case(
+        "bare-fragments-from-the-second-on",
+        (call(index=None, id="a", name="f", args='{"x"'), call(index=None, args=":1}")),
+        [("a", "f", X)],
+    ),
+    Case(
+        "bare-from-the-first", (call(index=None, args='{"x"'), call(index=None, args=":1}")), [(None, "", X)]
+    ),
+    Case(
+        "id-name-and-type-are-null-later",
+        (
+            call(id="a", name="f", args="", type="function"),
+            *(
+                {"index": 0, "id": None, "type": None, "function": {"name": None, "arguments": each}}
+                for each in ('{"x"', ":1}")
+            ),
+        ),
+        [("a", "f", X)],
+    ),
     Case("type-null", (call(id="a", name="f", args='{"x":1}', type=None),), [("a", "f", X)]),
     Case("arguments-absent", (call(id="a", name="f"),), [("a", "f", {})]),
     Case(

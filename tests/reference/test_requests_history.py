@@ -265,6 +265,15 @@ def test_provider_calls_go_back_between_the_blocks():
     ]
 
 
+def test_an_item_of_an_answer_that_was_retried_goes_back_once_or_without_its_id():
+    search = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
+    retried = answer(thinking("A.", "gAAA"), other("web_search_call", search), text("One."))
+    sent = request_messages("openai-responses", user(), retried, retried, user("go on"))
+    ids = [item["id"] for item in sent if "id" in item]
+    assert ids == ["ws_1"]
+    assert [item["type"] for item in sent].count("message") == 4
+
+
 @pytest.mark.parametrize(
     ("api", "given"),
     [

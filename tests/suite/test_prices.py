@@ -70,7 +70,7 @@ DETAILS = {
 """Google's fields with tokens by modality."""
 
 FACTORS = {
-    "service_tier": rb'"service_?[tT]ier":\s*(?:\{"type":\s*)?"(\w+)"',
+    "service_tier": rb'"(?:service_?[tT]ier":\s*(?:\{"type":\s*)?"|trafficType":\s*"ON_DEMAND_)(\w+)"',
     "speed": rb'"speed":\s*"(\w+)"',
     "inference_geo": rb'"inference_geo":\s*"(\w+)"',
 }
@@ -115,6 +115,8 @@ OTHER_TOTALS: Mapping[str, tuple[str, str]] = {
         "0.000075",
         "the list has no tiers of this api; flex is half price (ai.google.dev/gemini-api/docs/optimization)",
     ),
+    "google-generate/cost/cost-traffic-type-flex": ("0.000075", NO_TIERS),
+    "google-generate/cost/cost-traffic-type-priority": ("0.000075", NO_TIERS),
     "google-generate/cost-modalities/cost-audio-flex": (
         "0.001936",
         "the list has no tiers of this api; flex is half price (ai.google.dev/gemini-api/docs/optimization)",
@@ -190,7 +192,7 @@ def usage_of(case: Case) -> Usage:
 def served(case: Case) -> dict[str, str]:
     """Return the last reported fields that affect the price, by their names in a case's prices."""
     stated = {
-        name: [value.decode() for value in re.findall(pattern, case.cassette.body)]
+        name: [value.decode().lower() for value in re.findall(pattern, case.cassette.body)]
         for name, pattern in FACTORS.items()
     }
     stated["service_tier"] += [

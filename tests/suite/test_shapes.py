@@ -9,7 +9,7 @@ import pytest
 
 from streamconform.errors import Problem, SourceError
 from streamconform.model.cassette import Derived, Pulled
-from streamconform.suite.lint_shapes import lint_shapes
+from streamconform.suite.lint_shapes import lint_shapes, read_form
 from streamconform.suite.load import LoadResult, Sources, collect, list_spec_files
 from streamconform.suite.pulled import make_placeholder
 from streamconform.suite.shapes import (
@@ -19,6 +19,7 @@ from streamconform.suite.shapes import (
     Explanation,
     Known,
     Shape,
+    read_ending,
     read_known,
     read_shapes,
 )
@@ -90,6 +91,56 @@ def test_frames_without_an_object_have_no_shapes_and_no_order():
         "b type string",
         "a > b",
     }
+
+
+def chat(*payloads):
+    body = "".join(f"data: {json.dumps(payload)}\n\n" for payload in payloads).encode()
+    return builders.cassette(body, api="openai-chat")
+
+
+def choices(*given):
+    return [{"choices": [{"index": 0, **choice}]} for choice in given]
+
+
+@pytest.mark.parametrize(
+    ("given", "ending"),
+    [
+        (
+            [{"delta": {"role": "assistant", "content": "a"}}, {"delta": {}, "finish_reason": "stop"}],
+            "content ends with stop",
+        ),
+        (
+            [
+                {"delta": {"content": "a"}},
+                {"delta": {"content": "", "tool_calls": [{}]}, "finish_reason": "tool_calls"},
+            ],
+            "tool_calls ends with tool_calls",
+        ),
+        (
+            [{"delta": {"audio": {"data": "AA"}}}, {"delta": {"audio": {"expires_at": 1}}}],
+            "audio ends with nothing",
+        ),
+        ([{"delta": {}, "finish_reason": "stop"}], "nothing ends with stop"),
+        ([{"delta": {"content": "a"}}], None),
+    ],
+)
+def test_an_ending_is_the_last_kind_of_content_and_the_word_that_ended_the_answer(given, ending):
+    shape = read_ending(chat(*choices(*given)))
+    assert ending == (shape and str(shape))
+
+
+def test_an_error_is_no_ending():
+    assert read_ending(chat(*choices({"delta": {"content": "a"}}), {"error": {"message": "m"}})) is None
+
+
+def test_audio_that_ends_as_no_real_stream_does_is_reported():
+    """The suite once had such a stream: audio that ended with a reason, which OpenAI never sends."""
+    known = read_known(SOURCES.specs, "openai-chat")
+    audio = choices({"delta": {"audio": {"data": "AA"}}}, {"delta": {}, "finish_reason": "stop"})
+    invented = read_ending(chat(*audio))
+    assert invented not in known.origins
+    (explanation,) = [each for each in known.explanations if each.explains(invented)]
+    assert explanation.facts == ()
 
 
 def test_values_deeper_than_the_bound_have_no_shapes():
@@ -209,7 +260,7 @@ def find_problems(sources, *cases):
 
 def test_a_field_that_no_real_stream_has_is_reported(specs):
     case = builders.case()
-    shapes = read_shapes(case.cassette)
+    shapes = read_form(case.cassette)
     assert find_problems(specs(shapes), case) == []
     unknown = Shape("message_stop", "type", "string")
     (message,) = find_problems(specs(shapes - {unknown}), case)
@@ -219,16 +270,16 @@ def test_a_field_that_no_real_stream_has_is_reported(specs):
 
 def test_an_explanation_covers_shapes_and_must_be_needed(specs):
     case = builders.case()
-    shapes = read_shapes(case.cassette) - {Shape("message_stop", "type", "string")}
+    shapes = read_form(case.cassette) - {Shape("message_stop", "type", "string")}
     text = EXPLAINED.replace("[]", '\n  - at: ["message_stop *"]\n    why: A reason of some length.')
     assert find_problems(specs(shapes, text), case) == []
-    (message,) = find_problems(specs(read_shapes(case.cassette), text), case)
+    (message,) = find_problems(specs(read_form(case.cassette), text), case)
     assert message == "no authored stream has the shape that this entry explains; delete the entry"
 
 
 def test_an_explanation_that_only_one_stream_needs_is_not_reported(specs):
     case = builders.case()
-    shapes = read_shapes(case.cassette) - {Shape("message_stop", "type", "string")}
+    shapes = read_form(case.cassette) - {Shape("message_stop", "type", "string")}
     other = replace(make({"type": "extra"}), name="other")
     entry = '\n  - at: ["{} *"]\n    why: A reason of some length.'
     entries = entry.format("message_stop") + entry.format("extra")
@@ -238,7 +289,7 @@ def test_an_explanation_that_only_one_stream_needs_is_not_reported(specs):
 
 def test_an_explanation_cites_facts_that_exist(specs):
     case = builders.case()
-    shapes = read_shapes(case.cassette) - {Shape("message_stop", "type", "string")}
+    shapes = read_form(case.cassette) - {Shape("message_stop", "type", "string")}
     text = EXPLAINED.replace("[]", '\n  - at: ["message_stop *"]\n    evidence: [stop-has-a-type]')
     sources = specs(shapes, text)
     assert find_problems(sources, case) == ["no fact `stop-has-a-type` in the evidence of anthropic-messages"]
@@ -251,7 +302,7 @@ def test_an_explanation_cites_facts_that_exist(specs):
 
 def test_a_counterpart_is_a_real_stream_with_every_field(specs):
     case = replace(builders.case(), seen_in=f"{API}/recorded-source/text")
-    sources = specs(read_shapes(case.cassette))
+    sources = specs(read_form(case.cassette))
     (message,) = find_problems(sources, case)
     assert "no case `anthropic-messages/recorded-source/text` about a real stream" in message
     pulled = replace(case.cassette, provenance=PULLED)
@@ -275,7 +326,7 @@ def test_the_first_missing_field_of_a_counterpart_is_reported(specs, fields, mis
     pulled = replace(make({"type": "a"}, {"type": "b", **fields}), provenance=PULLED)
     real = replace(case, id=case.seen_in, cassette=pulled, seen_in=None)
     message = f"`{real.id}` has no `{missing}`; choose another one, or leave it out"
-    assert find_problems(specs(read_shapes(authored)), case, real) == (
+    assert find_problems(specs(read_form(authored)), case, real) == (
         [f"case `{case.id}`: `seen_in`: {message}"] if missing else []
     )
 
@@ -287,7 +338,7 @@ def test_every_case_is_compared_with_its_own_counterpart(specs, seen_in):
     real = replace(case, id=f"{API}/r/one", cassette=pulled, seen_in=None)
     absent = replace(real, id=f"{API}/r/absent", cassette=make_placeholder(API, "absent", PULLED))
     wrong = replace(case, id=f"{API}/text/wrong", seen_in=f"{API}/r/unknown")
-    (message,) = find_problems(specs(read_shapes(case.cassette)), case, wrong, real, absent)
+    (message,) = find_problems(specs(read_form(case.cassette)), case, wrong, real, absent)
     assert message.startswith(f"case `{wrong.id}`: `seen_in`: {API} has no case `{API}/r/unknown`")
 
 
@@ -318,7 +369,7 @@ def test_streams_are_counted_by_the_weakest_ground(specs, missing, origin, expla
     case = builders.case()
     again = replace(case, id=f"{API}/text/again")
     other = replace(case.cassette, name="other")
-    sources = specs(read_shapes(case.cassette) - {*missing}, EXPLAINED.replace("[]", explained), origin)
+    sources = specs(read_form(case.cassette) - {*missing}, EXPLAINED.replace("[]", explained), origin)
     cases = [
         case,
         again,
@@ -340,8 +391,8 @@ def test_streams_are_counted_by_the_weakest_ground(specs, missing, origin, expla
 @pytest.mark.parametrize(("count", "more"), [(3, ""), (4, " and 1 more"), (5, " and 2 more")])
 def test_three_unknown_shapes_are_listed_and_the_others_counted(specs, count, more):
     case = builders.case()
-    unknown = sorted(read_shapes(case.cassette))[:count]
-    sources = specs(read_shapes(case.cassette) - {*unknown})
+    unknown = sorted(read_form(case.cassette))[:count]
+    sources = specs(read_form(case.cassette) - {*unknown})
     (message,) = find_problems(sources, case)
     listed = ", ".join(f"`{shape}`" for shape in unknown[:3])
     assert f"no real stream or official type has {listed}{more}; correct the stream" in message
@@ -350,7 +401,7 @@ def test_three_unknown_shapes_are_listed_and_the_others_counted(specs, count, mo
 
 def test_apis_are_checked_with_their_own_shapes_in_the_order_of_their_names(tmp_path, specs):
     case = builders.case()
-    sources = specs(read_shapes(case.cassette))
+    sources = specs(read_form(case.cassette))
     chat = replace(case, api="openai-chat", cassette=replace(case.cassette, api="openai-chat"))
     with pytest.raises(SourceError, match=r"openai-chat\.json: no known shapes"):
         find_problems(sources, chat, case)
@@ -379,7 +430,7 @@ def test_a_counterpart_is_real_and_of_the_same_api(specs, api, provenance):
     case = replace(builders.case(), seen_in=f"{API}/recorded-source/text", path="a.yaml", line=7)
     cassette = replace(case.cassette, api=api, provenance=provenance)
     other = replace(case, id=case.seen_in, seen_in=None, api=api, cassette=cassette)
-    sources = specs(read_shapes(case.cassette))
+    sources = specs(read_form(case.cassette))
     (sources.specs / "shapes/openai-chat.json").write_text('{"events": {}}', "utf-8")
     (sources.specs / "shapes/openai-chat.yaml").write_text(EXPLAINED, "utf-8")
     message = f"case `{case.id}`: `seen_in`: {API} has no case `{case.seen_in}` about a real stream"

@@ -29,6 +29,7 @@ OBJECTS: Final = (
 
 TYPES: Final = re.compile(r"message_(start|delta|stop)|content_block_(start|delta|stop)")
 """Matches the types of events."""
+KINDS: Final = (("content_block",),)
 CONTENT: Final = ("delta", "content_block")
 """Members of an event that contain content."""
 TEXT_KEYS: Final = ("text",)

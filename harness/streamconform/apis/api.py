@@ -67,6 +67,10 @@ class Ending(Struct, frozen=True, kw_only=True):
     """
     content: tuple[str, ...]
     """Members of a payload that contain content; some servers send such payloads after the terminal event."""
+    kinds: tuple[Path, ...] = ()
+    """The paths to the objects that show the kind of content in a payload, by their `type` or else by their
+    members that are not empty. A step `*` is any item of a list.
+    """
     text_keys: tuple[str, ...]
     """Keys, at any depth, whose values are parts of the visible text."""
     text_types: tuple[str, ...] = ()
@@ -173,8 +177,8 @@ class RequestForm(Struct, frozen=True, kw_only=True):
     kept_answer: str | None = None
     """The body member with the id of a stored answer, which the client then need not send back."""
     call_ids: tuple[Path, ...]
-    """The paths to the ids of the calls that a body sends back. A step after `*` is a key, or the `type` of
-    the item."""
+    """The paths to the ids that a body sends back only once, those of calls and of some items. A step after
+    `*` is a key, or the `type` of the item."""
 
     def continues(self, first: Any, later: Any) -> bool:
         """Return whether the body `later` sends back the answer to `first`, rather than retrying it."""

@@ -82,6 +82,7 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=("delta",),
+        kinds=(("delta",), ("start",)),
         text_keys=("text",),
         delta_keys=("input",),
         error_frame={

@@ -48,6 +48,7 @@ API: Final = Api(
         count_ended_calls=anthropic.count_ended_calls,
         is_settled=anthropic.is_settled,
         content=anthropic.CONTENT,
+        kinds=anthropic.KINDS,
         text_keys=anthropic.TEXT_KEYS,
         delta_keys=anthropic.DELTA_KEYS,
         error_frame={

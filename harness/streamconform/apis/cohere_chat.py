@@ -143,6 +143,7 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=("delta",),
+        kinds=(("delta", "message"),),
         text_keys=("text",),
         delta_keys=("thinking", "tool_plan", "arguments"),
         error_frame={},  # none is documented: a stream that fails ends with `message-end` and a reason

@@ -199,6 +199,7 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=("candidates",),
+        kinds=(("candidates", "*", "content", "parts", "*"),),
         text_keys=("text",),
         # The arguments of a call are an object, not text, so the name shows which frame contains the call.
         delta_keys=("name",),

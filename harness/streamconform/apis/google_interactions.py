@@ -140,6 +140,7 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=("delta", "step"),
+        kinds=(("step",), ("content",)),
         text_keys=("text",),
         text_types=(),
         delta_keys=("arguments", "signature"),

@@ -33,9 +33,18 @@ from streamconform.wire.reframe import write_events_and_done
 def _is_terminal(payload: Payload) -> bool:
     # Choice 0 is the answer, and its index may be absent (specs/POLICY.md, "Several choices or candidates").
     return bool(payload.get("error")) or any(
-        choice.get("index", 0) == 0 and choice.get("finish_reason")
+        choice.get("index", 0) == 0
+        and (choice.get("finish_reason") or choice.get("error") or _ends_audio(choice.get("delta")))
         for choice in as_objects(payload.get("choices"))
     )
+
+
+def _ends_audio(delta: object) -> bool:
+    """Whether a delta has only the time at which its audio expires: OpenAI sends audio no other end."""
+    audio = delta.get("audio") if isinstance(delta, dict) else None
+    if not isinstance(audio, dict):
+        return False
+    return bool(audio.get("expires_at")) and not (audio.get("data") or audio.get("transcript"))
 
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
@@ -108,6 +117,7 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=("choices",),
+        kinds=(("choices", "*", "delta"),),
         text_keys=("content",),
         delta_keys=("reasoning_content", "refusal", "arguments"),
         error_frame={

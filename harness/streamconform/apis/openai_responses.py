@@ -163,6 +163,7 @@ API: Final = Api(
         is_terminal=_is_terminal,
         count_ended_calls=_count_ended_calls,
         content=("delta", "item"),
+        kinds=(("item",),),
         text_keys=("delta",),
         text_types=("response.output_text.delta",),
         delta_keys=("delta",),
@@ -196,6 +197,7 @@ API: Final = Api(
         call_ids=(
             ("input", "*", "function_call", "call_id"),
             ("input", "*", "custom_tool_call", "call_id"),
+            ("input", "*", "reasoning", "id"),  # "Duplicate item found" (vercel/ai#14843)
         ),
     ),
     opt_ins=(openai.CUSTOM_TOOLS, OptIn("the computer tool (`type: computer`)", declares_tool("computer"))),

@@ -35,9 +35,16 @@ def matches_leaf(expected: Leaf, got: Any, *, money: bool = False) -> bool:
         case AnyOf(values):
             return any(is_equal_amount(v, got) if money else is_equal(v, got) for v in values)
         case PrefixOf(text):
-            return isinstance(got, str) and text.startswith(got)
+            return isinstance(got, str) and _is_prefix(got, text)
         case Digest():
             return got is not None and _has_digest(expected, got)
+
+
+def _is_prefix(start: str, text: str) -> bool:
+    """Return whether `text` starts with `start`, which may end with the first half of a surrogate pair."""
+    if text.startswith(start):
+        return True
+    return text.encode("utf-16-be", "surrogatepass").startswith(start.encode("utf-16-be", "surrogatepass"))
 
 
 def _has_digest(expected: Digest, got: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Find calls in a request that share an id: a provider cannot match results to such calls."""
+"""Find calls or items in a request that share an id: a provider cannot match results to such calls."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _MAX_IDS: Final = 3
 
 
 def find_repeated_ids(paths: Iterable[Path], body: Mapping[str, Any]) -> str | None:
-    """Return a message about calls in a body that share an id, or None; see `RequestForm.call_ids`."""
+    """Return a message about calls or items that share an id, or None; see `RequestForm.call_ids`."""
     ids = Counter(
         id_ for path in paths for id_ in _collect_values(path, body) if isinstance(id_, str) and id_
     )
     repeated = [id_ for id_, count in ids.items() if count > 1]
-    return f"several calls have the id `{'`, `'.join(repeated[:_MAX_IDS])}`" if repeated else None
+    return f"several calls or items have the id `{'`, `'.join(repeated[:_MAX_IDS])}`" if repeated else None
 
 
 def _collect_values(path: Path, value: Any) -> list[Any]:

@@ -15,11 +15,13 @@ from streamconform.suite.evidence import read_evidence
 from streamconform.suite.load import LoadResult, Sources
 from streamconform.suite.shapes import (
     DOCUMENTED,
+    ENDS,
     FOLDER,
     ORDER,
     Explanation,
     Known,
     Shape,
+    read_ending,
     read_known,
     read_shapes,
 )
@@ -59,7 +61,7 @@ def lint_shapes(sources: Sources, loaded: LoadResult) -> ShapeReport:
             if case.api == api and case.cassette.provenance.kind == "authored"
         }
         for cassette in authored.values():
-            ground, unknown, explanations = _judge(known, read_shapes(cassette))
+            ground, unknown, explanations = _judge(known, read_form(cassette))
             streams[ground] += 1
             used |= explanations
             if unknown:
@@ -76,9 +78,15 @@ def is_stream(cassette: Cassette) -> bool:
     return framing != "document"
 
 
+def read_form(cassette: Cassette) -> frozenset[Shape]:
+    """Return the shapes of a stream, and its ending."""
+    ending = read_ending(cassette)
+    return read_shapes(cassette) | ({ending} if ending else set())
+
+
 def find_fields(shapes: Iterable[Shape]) -> frozenset[Shape]:
-    """Return the shapes of fields, leaving out those of event orders."""
-    return frozenset(shape for shape in shapes if shape.type != ORDER)
+    """Return the shapes of fields, leaving out those of event orders and endings."""
+    return frozenset(shape for shape in shapes if shape.type not in (ORDER, ENDS))
 
 
 def _judge(known: Known, shapes: frozenset[Shape]) -> tuple[str, list[Shape], set[Explanation]]:

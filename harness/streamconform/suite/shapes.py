@@ -1,4 +1,4 @@
-"""The shapes of streams: their events, fields, types, enum values, and event orders.
+"""The shapes of answers: their events, fields, types, enum values, and event orders.
 
 Other values are left out, so shapes contain none of the model's text. `specs/shapes/<api>.json`, written by
 `python -m streamconform_dev.corpus.write_shapes`, lists the shapes of real streams, plus those shapes of
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -59,7 +59,40 @@ WORDS: Final = frozenset(
 """Members whose values are API-defined enum values, so that each value is a shape."""
 NO_EVENT: Final = "chunk"
 """The event name for a payload that lacks one."""
+DOCUMENT: Final = "document"
+"""The event name for an answer that does not stream."""
 ORDER: Final = "then"
+ENDS: Final = "ends with"
+REASONS: Final = frozenset(
+    {
+        "blockReason",
+        "done_reason",
+        "finishReason",
+        "finish_reason",
+        "reason",
+        "status",
+        "stopReason",
+        "stop_reason",
+    }
+)
+"""Members that say why an answer ended."""
+HOLDERS: Final = frozenset(
+    {
+        "candidates",
+        "choices",
+        "delta",
+        "incomplete_details",
+        "interaction",
+        "message",
+        "promptFeedback",
+        "response",
+    }
+)
+"""Members of a payload in which such a member may be."""
+RUNNING: Final = frozenset({"in_progress", "queued"})
+"""Values of `status` that end nothing."""
+NO_KIND: Final = frozenset({"reasoning_details", "role", "thoughtSignature"})
+"""Members beside the content, or repetitions of it, that show no kind of their own."""
 DOCUMENTED: Final = "documented"
 """The origin of a shape that is in the provider's published types but in no recording."""
 # A value with spaces, or a longer one, may be text, which must not become a shape.
@@ -83,13 +116,14 @@ class Shape:
     path: str
     """The path from the payload down, such as `choices[].delta.content`; an object's type is in `<>`."""
     type: str
-    """A JSON type; `= word` for one of the API's enum values; or `ORDER`, with the next event as the path."""
+    """A JSON type; `= word` for one of the API's enum values; `ORDER`, with the next event as the path; or
+    `ENDS`, with the last kind of content as the event and the word that ended the answer as the path.
+    """
 
     def __str__(self) -> str:
-        """Return `event path type`, or `event > event` for an event order."""
-        return (
-            f"{self.event} > {self.path}" if self.type == ORDER else f"{self.event} {self.path} {self.type}"
-        )
+        """Return `event path type`, `event > event` for an event order, or `kind ends with word`."""
+        between = {ORDER: ">", ENDS: ENDS}.get(self.type)
+        return f"{self.event} {between or self.path} {self.path if between else self.type}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +170,68 @@ def read_shapes(cassette: Cassette) -> frozenset[Shape]:
             shapes.add(Shape(last, event, ORDER))
         last = event
     return frozenset(shapes)
+
+
+def read_document_shapes(body: bytes) -> frozenset[Shape]:
+    """Return the shapes of an answer that does not stream; a body without a JSON object has none."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return frozenset()
+    return frozenset(Shape(DOCUMENT, path, kind) for path, kind in _walk(document, "", 0))
+
+
+def read_ending(cassette: Cassette) -> Shape | None:
+    """Return the last kind of content of a stream and the word that ended it; None for a cut or an error."""
+    api = APIS[cassette.api]
+    kind, word, ended = "nothing", "nothing", False
+    for frame in framings.split(api.detect_framing(cassette.status, cassette.body), cassette.body):
+        try:
+            payload = json.loads(frame.payload)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(payload, dict):
+            holders = (holder for path in api.ending.kinds for holder in _find(payload, path))
+            kind = next(filter(None, map(_name_kind, holders)), kind)
+            word = ([word, *_find_reasons(payload)])[-1]
+            is_terminal = api.ending.is_terminal(payload)
+            if is_terminal and (
+                "error" in (*payload, payload.get("type")) or "Exception" in str(frame.event)
+            ):
+                return None
+            ended = ended or is_terminal
+    return Shape(kind, word, ENDS) if ended and api.ending.kinds else None
+
+
+def _find(value: Any, path: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects at a path, whose step `*` is any item of a list."""
+    if not path and isinstance(value, dict):
+        yield value
+    elif path and path[0] == "*" and isinstance(value, list):
+        for item in value:
+            yield from _find(item, path[1:])
+    elif path and isinstance(value, dict) and path[0] in value:
+        yield from _find(value[path[0]], path[1:])
+
+
+def _name_kind(holder: Mapping[str, Any]) -> str:
+    """Return the kind of content in an object, or nothing."""
+    if isinstance(holder.get("type"), str):
+        return str(holder["type"])
+    return "+".join(sorted(key for key, member in holder.items() if member and key not in NO_KIND))
+
+
+def _find_reasons(value: Any) -> Iterator[str]:
+    """Yield the words that say why an answer ended."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _find_reasons(item)
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            if key in REASONS and isinstance(member, str) and member and member not in RUNNING:
+                yield member
+            elif key in HOLDERS:
+                yield from _find_reasons(member)
 
 
 def _name_event(payload: Mapping[str, Any], name: str | None) -> str:

@@ -20,7 +20,7 @@ from streamconform.suite.lint_shapes import lint_shapes
 from streamconform.suite.load import Sources, collect, list_spec_files
 from streamconform.suite.selection import find_sources
 from streamconform_capture.compare import inputs
-from streamconform_capture.drift.find import Stream, find_drift
+from streamconform_capture.drift.find import find_drift
 from streamconform_capture.drift.known import collect_known
 from streamconform_capture.drift.report import WIDTH, format_lines
 from streamconform_capture.record.committed import list_files, start_scan
@@ -97,7 +97,7 @@ def _find_drift(sources: Sources, paths: tuple[Path, ...]) -> Exit:
     read = [inputs.read(str(path), (), None) for path in paths]
     cases = [case for folder in read for case in folder.cases]
     drift = find_drift(
-        (Stream(case.id, case.cassette) for case in cases),
+        cases,
         {api: collect_known(sources, api) for api in {case.api for case in cases}},
         ((file.file, file.reason) for folder in read for file in folder.unread),
     )

@@ -19,7 +19,7 @@ from streamconform.model.capability import Claims
 from streamconform.model.case import Case
 from streamconform.model.outcome import Outcome
 from streamconform.model.result import ImplementationInfo, TrialResult
-from streamconform.model.trial import AnyTrial, Trial
+from streamconform.model.trial import OF_DOCUMENTS, AnyTrial, Trial
 from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Dispatched, Dispatcher
 from streamconform.run.interruptible import ticking
@@ -133,7 +133,8 @@ class Examiner:
                 continue
             if before is not None:
                 before(recording.id)
-            expanded = tuple(map(_make_bytes, expand((recording,), job.deliveries, "bytes", job.seed)))
+            deliveries = job.deliveries if recording.stream else OF_DOCUMENTS
+            expanded = tuple(map(_make_bytes, expand((recording,), deliveries, "bytes", job.seed)))
             answers = [await self._answer(i, recording, expanded) for i in range(len(self._running))]
             findings = tuple(find_findings(recording, answers, names))
             total.add(recording.api, answers, findings)

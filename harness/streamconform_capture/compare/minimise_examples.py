@@ -32,14 +32,14 @@ def minimise_examples(
 ) -> Mapping[Finding, str]:
     """Write the smallest streams that still fail to `folder`; return the cassette of each example.
 
-    An example is omitted if the implementation reads it as the reference does, or reads it differently the
-    second time.
+    An example is omitted if it does not stream, or if the implementation reads it as the reference does, or
+    reads it differently the second time.
     """
     written: dict[Finding, str] = {}
     for cause in found.causes:
         connection = job.connections[cause.who[-1]]
         for example in cause.examples:
-            if example.file not in cases:
+            if example.file not in cases or not cases[example.file].stream:
                 continue
             search = Search(
                 MinimiseJob(

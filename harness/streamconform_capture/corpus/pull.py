@@ -1,4 +1,8 @@
-"""Download and verify a source, and import its recordings into the cache, completely or not at all."""
+"""Download and verify a source, and import its recordings into the cache, completely or not at all.
+
+An answer that does not stream has a name of its own, so that the names of streams, which cases use, do not
+depend on it.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ from streamconform._version import __version__
 from streamconform.errors import SourceError
 from streamconform.model.cassette import Cassette, Derived
 from streamconform.suite import cassettes
+from streamconform.suite.documents import is_document
 from streamconform_capture import importers
 from streamconform_capture.corpus import archive, cache
 from streamconform_capture.corpus.download import PullFailed, download
@@ -32,13 +37,15 @@ NOT_ASKED: Final = "an error document for a non-streaming request"
 STREAMS_BY_PATH: Final = re.compile(r"(:stream\w+|/converse-stream|/invoke-with-response-stream)(\?|$)")
 NAME_MAX: Final = 72
 """Maximum length of a recording's name, excluding its number."""
+AT_ONCE: Final = "-at-once"
+"""The end of the name of an answer that does not stream."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of files read and the total."""
 
 
 def pull(root: Path, source: Source, progress: Progress) -> cache.PulledSource:
-    """Fetch `source`, import its streams into the cache under `root`, and return the summary.
+    """Fetch `source`, import its recordings into the cache under `root`, and return the summary.
 
     The work is done in a temporary folder, which is renamed at the end, so an interrupted pull leaves nothing
     behind. Raises `PullFailed`, and `SourceError` for an archive that cannot be read.
@@ -97,25 +104,25 @@ def _import_members(
 
 
 def _import_member(source: Source, member: archive.Member) -> Iterator[Cassette | str]:
-    """Yield the recorded streams in a file, and a reason for each exchange that is skipped."""
+    """Yield the recorded answers in a file, and a reason for each exchange that is skipped."""
     if member.data is None:
         yield member.why or "not read"
         return
     try:
-        taken = importers.import_file(Path(member.path.name), member.data, None, "recording")
+        taken = importers.import_file(Path(member.path.name), member.data, None, "recording", documents=True)
     except SourceError as error:
         yield _generalise_reason(error.problems[0].message)
         return
     for each in taken.skipped:
         yield _generalise_reason(each.why)
     for cassette in taken.cassettes:
-        # The importer skips whole documents, but keeps every error document, streaming or not.
+        # An error document is the same with and without streaming.
         if cassette.status >= 400 and not _asked_for_a_stream(cassette):
             yield NOT_ASKED
         else:
             yield dataclasses.replace(
                 cassette,
-                name=_make_name(member.path),
+                name=_make_name(member.path, AT_ONCE if is_document(cassette) else ""),
                 provenance=_describe_origin(source, member.path, cassette),
             )
 
@@ -125,16 +132,17 @@ def _asked_for_a_stream(cassette: Cassette) -> bool:
     return body.get("stream") is True or STREAMS_BY_PATH.search(cassette.request.path) is not None
 
 
-def _make_name(path: PurePosixPath) -> str:
-    """Return a name derived from the recording's path in the archive."""
+def _make_name(path: PurePosixPath, ending: str) -> str:
+    """Return a name with this ending, derived from the recording's path in the archive."""
     # The first folder is left out below, because it is the same for all recordings of a source.
     parts = [each for each in path.with_suffix("").parts if each != CASSETTES]
     whole = "-".join(make_slug(part) for part in parts[1:] or parts)
-    if len(whole) <= NAME_MAX:
-        return whole
+    longest = NAME_MAX - len(ending)
+    if len(whole) <= longest:
+        return whole + ending
     # The end names the recording; the beginning only names folders.
-    end = whole[-NAME_MAX:]
-    return end.partition("-")[2] or end  # drop the word that was cut
+    end = whole[-longest:]
+    return (end.partition("-")[2] or end) + ending  # drop the word that was cut
 
 
 def _make_unique_name(cassette: Cassette, names: Collection[tuple[str, str]]) -> str:

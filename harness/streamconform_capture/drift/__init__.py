@@ -1,1 +1,1 @@
-"""Find shapes of streams that are not known yet: `lint --shapes FOLDER` and `record scenarios --refresh`."""
+"""Find what is not known in recorded answers: `lint --shapes FOLDER` and `record scenarios --refresh`."""

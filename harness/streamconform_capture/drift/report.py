@@ -21,20 +21,24 @@ def format_lines(drift: Drift) -> Iterator[str]:
         for novelty in group:
             yield f"  {novelty.shape}"
             yield f"      {_describe_extent(novelty)}"
+    for ending in drift.endings:
+        extent = f"{format_count(ending.answers, 'answer')}, for example {ending.example}"
+        yield f"{ending.api} {ending.status} {ending.reason}: {extent}"
     for reason, count in Counter(reason for _, reason in drift.unread).items():
         yield f"not read: {format_count(count, 'recording')}: {reason}"
     yield format_summary(drift)
 
 
 def format_summary(drift: Drift) -> str:
-    """Return one line with the numbers of examined streams and new shapes."""
-    looked = ", ".join(f"{count:,} of {api}" for api, count in sorted(drift.streams.items()))
-    total = format_count(sum(drift.streams.values()), "stream")
+    """Return one line with the numbers of examined answers and new shapes."""
+    looked = ", ".join(f"{count:,} of {api}" for api, count in sorted(drift.answers.items()))
+    total = format_count(sum(drift.answers.values()), "answer")
     new = format_count(len(drift.novelties), "new shape") if drift.novelties else "nothing new"
-    return f"{new} in {total} ({looked})" if looked else f"{new}: no stream was read"
+    return f"{new} in {total} ({looked})" if looked else f"{new}: no answer was read"
 
 
 def _describe_extent(novelty: Novelty) -> str:
     days = novelty.first if novelty.first == novelty.last else f"{novelty.first} to {novelty.last}"
     when = f", {days}" if novelty.first else ""
-    return f"{format_count(novelty.streams, 'stream')}{when}, for example {novelty.example}"
+    effect = "; it changes the outcome" if novelty.changes_outcome else ""
+    return f"{format_count(novelty.answers, 'answer')}{when}, for example {novelty.example}{effect}"

@@ -52,15 +52,20 @@ class ImportedFile:
     """What is missing from a recording, by the cassette's name."""
 
 
-def import_file(path: Path, data: bytes, api: str | None, name: str | None) -> ImportedFile:
+def import_file(
+    path: Path, data: bytes, api: str | None, name: str | None, *, documents: bool = False
+) -> ImportedFile:
     """Return the cassettes in `data`, the contents of the file `path`.
 
-    Without `api`, the API is detected from the path of each request. If there are several cassettes, they are
-    numbered. Raises `SourceError` if the file does not have the format that its suffix indicates, or if `api`
-    is needed but missing.
+    Answers that do not stream are skipped unless `documents` is set. Without `api`, the API is detected from
+    the path of each request. If there are several cassettes, they are numbered. Raises `SourceError` if the
+    file does not have the format that its suffix indicates, or if `api` is needed but missing.
     """
     entries = [*_read_entries(path, data, api)]
-    results = [entry if isinstance(entry, SkippedExchange) else _convert(entry, api) for entry in entries]
+    results = [
+        entry if isinstance(entry, SkippedExchange) else _convert(entry, api, documents=documents)
+        for entry in entries
+    ]
     converted = [result for result in results if isinstance(result, ConvertedExchange)]
     stem = make_slug(name or path.name.partition(".")[0])
     numbers = [f"-{number}" for number in range(1, len(converted) + 1)] if len(converted) > 1 else [""]
@@ -76,12 +81,12 @@ def import_file(path: Path, data: bytes, api: str | None, name: str | None) -> I
     )
 
 
-def _convert(entry: Entry, api: str | None) -> ConvertedExchange | SkippedExchange:
+def _convert(entry: Entry, api: str | None, *, documents: bool) -> ConvertedExchange | SkippedExchange:
     """Return the cassette of one exchange, or why there is none, whatever the exchange contains."""
     try:
         exchange = entry.read()
-        detected = _detect_api(exchange, api)
-        cassette, damage = to_cassette(exchange, detected)
+        detected = (exchange.document_api if documents else None) or _detect_api(exchange, api)
+        cassette, damage = to_cassette(exchange, detected, documents=documents)
         _check_savable(cassette)
         return ConvertedExchange(cassette, find_secrets(exchange), damage)
     except NotImportable as error:
@@ -129,7 +134,7 @@ def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str:
     """Return the API of `exchange`. Raises `NotImportable` if there is none, or it is not the wanted one."""
     detected = exchange.api
     body = exchange.decoded_body
-    if detected is None and exchange.wants_document:
+    if detected is None and exchange.document_api is not None:
         raise NotImportable(f"not a stream: non-streaming path `{exchange.path[-100:]}`")
     if detected is None and wanted is not None and (exchange.url is None or _is_stream(exchange, wanted)):
         # A gateway may serve an API at a different path; the API is then detected from the frames.

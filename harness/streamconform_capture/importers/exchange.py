@@ -147,10 +147,10 @@ class ImportedExchange:
             return self.body
 
     @property
-    def wants_document(self) -> bool:
-        """Return whether the request's path belongs to a non-streaming endpoint."""
-        patterns = (api.importing.document for api in APIS.values())
-        return any(pattern is not None and pattern.search(self.path) for pattern in patterns)
+    def document_api(self) -> str | None:
+        """Return the API to whose non-streaming endpoint the request's path belongs, or None."""
+        patterns = ((name, api.importing.document) for name, api in APIS.items())
+        return next((name for name, pattern in patterns if pattern and pattern.search(self.path)), None)
 
     @property
     def path(self) -> str:
@@ -158,11 +158,14 @@ class ImportedExchange:
         return urlsplit(self.url or "").path
 
 
-def to_cassette(exchange: ImportedExchange, api: str) -> tuple[Cassette, str | None]:
+def to_cassette(
+    exchange: ImportedExchange, api: str, *, documents: bool = False
+) -> tuple[Cassette, str | None]:
     """Return `exchange` as an `api` cassette without a name, decoded and without known secrets.
 
     The second value describes the damage, if the recording is incomplete. Raises `NotImportable` if the
-    response is neither a stream nor an error document, or is damaged beyond use.
+    response is damaged beyond use, or is neither a stream nor an error document nor, with `documents`, the
+    answer to a request for one.
     """
     if exchange.method != "POST":
         raise NotImportable(f"its method is {exchange.method}, expected POST")
@@ -172,7 +175,9 @@ def to_cassette(exchange: ImportedExchange, api: str) -> tuple[Cassette, str | N
         raise NotImportable(str(error)) from error
     framed = APIS[api].detect_framing(exchange.status, coding.body)
     media = exchange.headers.get("content-type", "").partition(";")[0].strip().lower()
-    _reject_unusable(exchange.status, framed, media, coding.body)
+    if not (documents and _asks_for_document(exchange, api)):
+        _reject_document(exchange.status, framed, media, coding.body)
+    _reject_damaged(exchange.status, framed, media, coding.body)
     headers = scrub.filter_headers(exchange.headers, scrub.RESPONSE_HEADERS - {"content-encoding"})
     damage = [note for note in (exchange.note, coding.note, note_damage(framed, coding.body)) if note]
     missing = _explain_missing_request(exchange)
@@ -201,14 +206,24 @@ def to_cassette(exchange: ImportedExchange, api: str) -> tuple[Cassette, str | N
     return cassette, " ".join(damage) or None
 
 
-def _reject_unusable(status: int, framed: Framing, media: str, body: bytes) -> None:
-    """Raise `NotImportable` for a body that is neither a stream nor an error document, or is damaged."""
-    if not body:
-        raise NotImportable(f"it has no body (HTTP status {status})")
+def _asks_for_document(exchange: ImportedExchange, api: str) -> bool:
+    body = _parse_json(exchange.request_body or b"")
+    request = Request(method="POST", path=exchange.path, headers={}, body=body or {"stream": True})
+    return not APIS[api].requests_stream(request)
+
+
+def _reject_document(status: int, framed: Framing, media: str, body: bytes) -> None:
+    """Raise `NotImportable` for a body that is neither a stream nor an error document."""
     # Where a stream consists of JSON lines, a non-streaming answer looks like a stream of one line.
     whole = framed == "document" or (framed == "ndjson" and len(split(framed, body)) == 1)
-    if whole and status < 400 and media in ("application/json", ""):
+    if body and whole and status < 400 and media in ("application/json", ""):
         raise NotImportable(f"not a stream: HTTP status {status}, {media or 'a document'}")
+
+
+def _reject_damaged(status: int, framed: Framing, media: str, body: bytes) -> None:
+    """Raise `NotImportable` for a body that is empty or damaged."""
+    if not body:
+        raise NotImportable(f"it has no body (HTTP status {status})")
     if status < 400 and (why := find_damage(framed, media, body)) is not None:
         raise NotImportable(why)
 

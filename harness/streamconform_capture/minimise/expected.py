@@ -62,7 +62,12 @@ def decode_by_reference(cassette: Cassette, case: Case) -> ReferenceReading:
     from streamconform_reference import adapter
 
     run = ReferenceInput(
-        cassette.api, cassette.status, cassette.headers, (cassette.body,), pricing=case.pricing
+        cassette.api,
+        cassette.status,
+        cassette.headers,
+        (cassette.body,),
+        pricing=case.pricing,
+        stream=case.stream,
     )
     *events, last = adapter(run)
     return ReferenceReading(Observation(last["outcome"], events), decode.decode_outcome(last["outcome"]))

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -33,6 +34,9 @@ MAX_PLACES: Final = 3
 """The maximum number of deviations quoted per broken rule; the others are counted."""
 MAX_FRAMES: Final = 50
 """The maximum number of frames listed per check."""
+WRITTEN: Final = ("text", "name", "arguments", "arguments_text")
+"""The fields of a block that the model wrote."""
+BROKEN: Final = re.compile(r"[\ufffd\ud800-\udfff]")
 UNPARSED: Final = "the arguments are not a JSON object"
 
 
@@ -188,6 +192,24 @@ def _check_answer(api: str, expected: ExpectedAnswer, outcome: Mapping[str, Any]
         text = "".join(block["text"] for block in outcome["content"] if block["type"] == "text")
         message = f"the text contains the stop sequence `{expected.excluded_text}`"
         yield _check("answer.stop-sequence", "must", message if expected.excluded_text in text else None)
+    yield _check_characters(outcome)
+
+
+def _check_characters(outcome: Mapping[str, Any]) -> Check:
+    """Return the check that no character was cut: a server that cuts one sends what is left of it.
+
+    A model may also write U+FFFD itself, so this is no more than a warning.
+    """
+    fields = ((block["type"], name, block.get(name)) for block in outcome["content"] for name in WRITTEN)
+    texts = ((kind, name, json.dumps(value, ensure_ascii=False)) for kind, name, value in fields)
+    found = (
+        (kind, name, text, broken.start()) for kind, name, text in texts if (broken := BROKEN.search(text))
+    )
+    for kind, name, text, place in found:
+        excerpt = text[max(place - 20, 0) : place + 20].encode("utf-8", "replace").decode()
+        what = f"the {name} of a `{kind}` block contain U+FFFD or half a surrogate pair: `{excerpt}`"
+        return _check("answer.characters", "should", what)
+    return _check("answer.characters", "should", None)
 
 
 def _check_calls(api: str, expected: ExpectedAnswer, outcome: Mapping[str, Any]) -> Iterator[Check]:

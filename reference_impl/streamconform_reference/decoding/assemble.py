@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from streamconform_reference.decoding.blocks import CallBlock, CallIds, GrowingBlock, OtherBlock, ProseBlock
 from streamconform_reference.decoding.ending import NO_STOP, compute_stop, find_held_calls
 from streamconform_reference.decoding.metering import Meter
@@ -309,6 +311,8 @@ class Assembler:
         """End the answer with an error; earlier content stays."""
         if self._settle("error"):
             self._error = error
+            if error.details:
+                self._reported_stop = replace(self._reported_stop, details=error.details)
             self._events.append(Failed("error", error))
 
     def end_of_file(self) -> None:
@@ -326,7 +330,7 @@ class Assembler:
         if self._status is not None:
             return False
         for block in self._blocks:
-            self._events += block.flush()
+            self._events += block.flush(whole=status == "complete")
         self._status = status
         self.ended = True
         return True

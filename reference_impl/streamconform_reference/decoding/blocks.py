@@ -1,7 +1,8 @@
 """Growing content blocks; `value` returns the frozen block of `outcome` at any time.
 
 `flush` returns the events that a block has held back; `end`, which may only be called on an open block,
-returns those and the block's end event.
+returns those and the block's end event. Half a character at the end of a broken answer is dropped: its other
+half did not arrive.
 """
 
 from __future__ import annotations
@@ -66,9 +67,9 @@ class ProseBlock(Struct, kw_only=True):
     open: bool = True
     fragments: Fragments = field(default_factory=Fragments)
 
-    def flush(self) -> list[Event]:
-        """Emit a high surrogate that was waiting for its low surrogate."""
-        half = self.fragments.flush()
+    def flush(self, *, whole: bool = True) -> list[Event]:
+        """Emit a high surrogate that was waiting for its low surrogate, unless the answer broke."""
+        half = self.fragments.flush() if whole else ""
         return [ProseDelta(self.position, self.kind, half)] if half else []
 
     def end(self) -> list[Event]:
@@ -137,10 +138,10 @@ class CallBlock(Struct, kw_only=True):
             events.append(ToolCallDelta(self.position, text))
         return events
 
-    def flush(self) -> list[Event]:
-        """Emit the start event if pending, and a high surrogate that was waiting for its low surrogate."""
+    def flush(self, *, whole: bool = True) -> list[Event]:
+        """Emit the start event if pending, and a waiting high surrogate, unless the answer broke."""
         events = [] if self.announced else self.announce()
-        half = self.fragments.flush()
+        half = self.fragments.flush() if whole else ""
         if half:
             events.append(ToolCallDelta(self.position, half))
         return events
@@ -202,8 +203,9 @@ class OtherBlock(Struct, kw_only=True):
     data: Any
     open: bool = True
 
-    def flush(self) -> list[Event]:
+    def flush(self, *, whole: bool = True) -> list[Event]:
         """Return no events: the normal form has none for this block."""
+        del whole
         return []
 
     def end(self) -> list[Event]:

@@ -11,7 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from streamconform_reference.decoding.assemble import Assembler
-from streamconform_reference.decoding.provider_errors import protocol_error, read_error_body
+from streamconform_reference.decoding.provider_errors import (
+    find_document,
+    protocol_error,
+    read_error,
+    read_error_body,
+)
 from streamconform_reference.events import Event
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.json_text import codec
@@ -21,6 +26,7 @@ from streamconform_reference.pricing import Pricing
 Payload = dict[str, Any]
 
 DONE_MARK: Final = b"[DONE]"
+ERROR_EVENT: Final = b"error"
 _HTTP_ERROR: Final = 400
 READ_BYTES: Final = 16 * 1024
 """The number of bytes to read at once from a larger chunk. Very short lines become frames that take 100 times
@@ -121,6 +127,8 @@ class Decoder(ABC):
                 self.read(payload)
             except BrokenPayloadError as error:
                 self.message.fail(protocol_error(str(error)))
+            if frame.event == ERROR_EVENT:  # in any envelope
+                self.message.fail(read_error(payload))
 
     def _read_mark(self) -> None:
         if self.mark_ends_body:
@@ -128,15 +136,14 @@ class Decoder(ABC):
 
     def _end(self) -> None:
         if self.failed:
-            # Some servers send even this document in the stream's framing.
-            frames = self.framing.receive(bytes(self._head)) + self.framing.end()
-            document = frames[0].data if frames else bytes(self._head)
-            self.message.fail(self.read_failure(document))
+            self.message.fail(self.read_failure(bytes(self._head)))
             return
         for frame in self.framing.end():
             self.receive_frame(frame)
-        if not (self._framed or self.framing.recognised):
-            self.message.fail(read_error_body(bytes(self._head), self.status))
+        head = bytes(self._head)
+        # A document may follow comments that kept the connection open.
+        if not self._framed and (not self.framing.recognised or isinstance(find_document(head), dict)):
+            self.message.fail(read_error_body(head, self.status))
         self.end_of_body()
 
     @property

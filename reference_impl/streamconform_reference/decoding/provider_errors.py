@@ -11,6 +11,7 @@ https://ai.google.dev/gemini-api/docs/troubleshooting
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from streamconform_reference.json_text import codec
@@ -21,8 +22,13 @@ PROTOCOL: Final = "protocol"
 _TYPE_KEYS: Final = ("type", "code", "status")
 _MESSAGE_KEYS: Final = ("message", "Message", "msg", "detail")  # AWS uses both spellings
 _STATUS_KEYS: Final = ("status_code", "http_code", "status", "code")
+# Groq's model output that could not be read as a call: https://console.groq.com/docs/tool-use
+_DETAIL_KEYS: Final = ("failed_generation",)
 _HTTP_ERROR: Final = 400
 _HTTP_LIMIT: Final = 600
+_BLANK_LINE: Final = re.compile(rb"(?:\r\n|\n|\r){2}")
+# A name before data, and any other line of an event stream.
+_FIELD: Final = re.compile(rb"^(?:data:|(?:event|id|retry)?:[^\r\n]*)", re.MULTILINE)
 _EXCERPT: Final = 500  # characters kept of a body that is not JSON: enough for a proxy's message
 
 
@@ -48,6 +54,7 @@ def read_error(payload: Any, *, status: int | None = None, type_keys: tuple[str,
         type=_first_text(detail, type_keys) or _first_text(outer, type_keys),
         message=message_text or _first_text(detail, _MESSAGE_KEYS) or _first_text(outer, _MESSAGE_KEYS),
         status=_http_status(detail) or _http_status(envelope) or status,
+        details={key: detail[key] for key in _DETAIL_KEYS if detail.get(key)} or None,
     )
 
 
@@ -58,9 +65,8 @@ def read_error_body(body: bytes, status: int) -> Error:
     not a stream is a `protocol` error, unless its document names an error.
     """
     failed = status >= _HTTP_ERROR
-    try:
-        document = codec.loads(body.strip())
-    except codec.NotJsonError:
+    document = find_document(body)
+    if document is None:
         excerpt = " ".join(body.decode("utf-8", "replace").split())[:_EXCERPT] or None
         if failed:
             return Error(None, excerpt, status)
@@ -70,6 +76,27 @@ def read_error_body(body: bytes, status: int) -> Error:
     if failed or (isinstance(document, dict) and document.get("error")):
         return error
     return Error(PROTOCOL, error.message or "the body is a single JSON document, not a stream", None)
+
+
+def find_document(body: bytes) -> Any:
+    """Return the JSON document of a body, or None if it has none.
+
+    Gateways also send it as the first event of a stream, after comments, or alone in a list.
+    """
+    for text in (body.strip(), _strip_fields(body)):
+        try:
+            document = codec.loads(text)
+        except codec.NotJsonError:
+            continue
+        alone = isinstance(document, list) and len(document) == 1
+        return document[0] if alone else document
+    return None
+
+
+def _strip_fields(body: bytes) -> bytes:
+    """Return the data of the first event that has any, or nothing."""
+    events = _BLANK_LINE.split(body.strip())
+    return next(filter(None, (_FIELD.sub(b"", event).strip() for event in events)), b"")
 
 
 def _first_text(mapping: dict[str, Any], keys: tuple[str, ...]) -> str | None:

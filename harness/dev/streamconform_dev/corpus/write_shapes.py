@@ -22,9 +22,9 @@ from typing import Any, Final
 from streamconform.model.case import Case
 from streamconform.model.cassette import Cassette
 from streamconform.model.leaf import list_values
-from streamconform.suite.lint_shapes import REAL, find_fields, is_stream
+from streamconform.suite.lint_shapes import REAL, find_fields, is_stream, read_form
 from streamconform.suite.load import Sources, list_spec_files, load
-from streamconform.suite.shapes import DOCUMENTED, FOLDER, Shape, read_shapes
+from streamconform.suite.shapes import DOCUMENTED, FOLDER, Shape
 from streamconform_capture.corpus import cache
 from streamconform_dev.checkout import ROOT
 from streamconform_peers.environments import find_peer, get_environments_folder, read_environment
@@ -61,7 +61,7 @@ def main() -> None:
     ]
     if not any(case.cassette.provenance.kind == "pulled" for case in cases):
         sys.exit("nothing was pulled; run `conform run --recorded --pull`")
-    shapes = {case.id: read_shapes(case.cassette) for case in cases}
+    shapes = {case.id: read_form(case.cassette) for case in cases}
     for api in OFFICIAL_TYPES:
         own = [case for case in cases if case.api == api]
         real = [case for case in own if case.cassette.provenance.kind in REAL]

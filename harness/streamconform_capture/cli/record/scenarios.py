@@ -20,11 +20,11 @@ from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
 from streamconform.secrets import scrub
 from streamconform.suggestions import suggest
-from streamconform.suite.documents import is_document
 from streamconform.suite.scenarios import Scenario, load_bundled
 from streamconform.suite.selection import SelectionSettings, find_sources
 from streamconform_capture.cli.record.saving import SaveSettings, read_save_settings, save_options
-from streamconform_capture.drift.find import Drift, Stream, find_drift
+from streamconform_capture.compare.inputs.recording import Entry, wrap_cassette
+from streamconform_capture.drift.find import Drift, find_drift
 from streamconform_capture.drift.known import collect_known
 from streamconform_capture.drift.report import format_lines
 from streamconform_capture.record.endpoints import ENDPOINTS, Endpoint, fill_in, get_host
@@ -275,11 +275,12 @@ def _refresh(
 def _find_drift(answers: Sequence[Cassette]) -> Drift:
     """Return what the suite has never seen, however old the recordings from this endpoint are."""
     sources = find_sources(SelectionSettings())
-    streams = [
-        cassette for cassette in answers if cassette.status == HTTPStatus.OK and not is_document(cassette)
+    cases = [
+        wrap_cassette(Entry(file=cassette.name, api=cassette.api), cassette)
+        for cassette in answers
+        if cassette.status == HTTPStatus.OK
     ]
-    known = {api: collect_known(sources, api) for api in {cassette.api for cassette in streams}}
-    return find_drift((Stream(cassette.name, cassette) for cassette in streams), known)
+    return find_drift(cases, {api: collect_known(sources, api) for api in {case.api for case in cases}})
 
 
 def _show(chosen: Sequence[PlannedRequest], plan: ScenarioSettings) -> Exit:

@@ -12,7 +12,7 @@ from streamconform.model.case import NOTHING_EXPECTED, Case
 from streamconform.model.cassette import Cassette, Derived, Request
 from streamconform.model.trial import Framing
 from streamconform.suite.cassettes import MAX_BODY
-from streamconform.wire.framings import MEDIA_TYPES
+from streamconform.wire.framings import MEDIA_TYPES, split
 from streamconform.wire.reframe import NotPayloadError, restore_framing
 
 PAYLOADS: Final = ".jsonl"
@@ -92,7 +92,28 @@ def make_case(entry: Entry, body: bytes) -> Case:
 
 def wrap_cassette(entry: Entry, cassette: Cassette) -> Case:
     """Return the case for a cassette in our own format."""
-    return Case(id=entry.file, api=entry.api, title=entry.file, cassette=cassette, expect=NOTHING_EXPECTED)
+    return Case(
+        id=entry.file,
+        api=entry.api,
+        title=entry.file,
+        cassette=cassette,
+        expect=NOTHING_EXPECTED,
+        stream=not holds_document(cassette),
+    )
+
+
+def holds_document(cassette: Cassette) -> bool:
+    """Return whether the body is an answer that does not stream, although its request may not be known.
+
+    An error document is read like the stream that it replaces.
+    """
+    media = cassette.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if cassette.status >= 400 or media != "application/json" or cassette.request.body.get("stream") is True:
+        return False
+    # Where a stream consists of JSON lines, a document looks like a stream of one line.
+    framed = APIS[cassette.api].detect_framing(cassette.status, cassette.body)
+    one_line = framed == "ndjson" and len(split(framed, cassette.body)) == 1
+    return (framed == "document" or one_line) and cassette.body.lstrip()[:1] == b"{"
 
 
 def check_entry(entry: Entry) -> None:

@@ -17,6 +17,8 @@ Undocumented behavior, and differences between servers:
   left out.
 - A second `message_start` before `message_stop` means that a new answer was spliced in. Finished blocks of
   the first answer stay, its open blocks never end, and usage, model and id come from the second answer.
+- A refusal may follow a complete call, and a server may then still report `tool_use` next to the
+  `stop_details` of a refusal, which count (code-yeongyu/senpi#387).
 - Everything after `message_stop` or an error is ignored, for example a second recording in the same file.
 """
 
@@ -49,6 +51,9 @@ STOP_REASONS: Final[Mapping[str, StopReason]] = {
     "pause_turn": "pause",
     "refusal": "refusal",
 }
+
+# The type of `stop_details` that says why the model refused.
+_REFUSAL: Final = "refusal"
 
 # The path of each count in `usage`, by its name in the normal form.
 USAGE_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -142,12 +147,13 @@ class AnthropicMessagesDecoder(Decoder):
 def _read_stop_reason(message: Assembler, holder: Payload) -> None:
     raw = read_text(holder, "stop_reason")
     if raw:  # a later null does not erase it
-        sequence = holder.get("stop_sequence")
+        sequence, details = holder.get("stop_sequence"), holder.get("stop_details")
+        refused = isinstance(details, dict) and details.get("type") == _REFUSAL
         message.stop(
-            STOP_REASONS.get(raw, "other"),
+            "refusal" if refused else STOP_REASONS.get(raw, "other"),
             raw,
             sequence=sequence if isinstance(sequence, str) else None,
-            details=holder.get("stop_details"),
+            details=details,
         )
 
 

@@ -13,12 +13,12 @@ for the exceptions and their HTTP statuses, and botocore 1.44.5 for the headers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from streamconform_reference.decoding.decoder import Payload
-from streamconform_reference.decoding.provider_errors import read_error, read_error_body
+from streamconform_reference.decoding.provider_errors import find_document, read_error, read_error_body
 from streamconform_reference.framing import Frame, HeaderValue
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Error
@@ -67,10 +67,7 @@ def read_failed_response(document: bytes, status: int, headers: Mapping[str, str
 
 
 def _read_type(document: bytes) -> str | None:
-    try:
-        payload: Any = codec.loads(document)
-    except codec.NotJsonError:
-        return None
+    payload = find_document(document)
     kind = payload.get("__type") if isinstance(payload, dict) else None
     return _strip_name(kind) if isinstance(kind, str) else None
 

@@ -34,6 +34,7 @@ from streamconform_reference.outcome import Error
 from streamconform_reference.pricing import Billing
 
 from .chunks import is_chunk, unwrap
+from .families import refuse_other_families
 
 METRICS: Final = "amazon-bedrock-invocationMetrics"
 METRIC_FIELDS: Final[Mapping[str, str]] = {
@@ -85,6 +86,7 @@ class BedrockInvokeDecoder(AnthropicMessagesDecoder):
 
     def read(self, payload: Payload) -> None:
         """Read one event; any event may contain the service's own fields."""
+        refuse_other_families(payload)
         self._intervened = self._intervened or payload.get(GUARDRAIL) == INTERVENED
         # All of this must be done before `super().read`, which ends the answer at `message_stop`.
         last = payload.get("type") == "message_stop"

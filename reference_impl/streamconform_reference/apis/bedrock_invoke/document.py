@@ -13,6 +13,7 @@ from streamconform_reference.apis.bedrock_converse.failures import EXCEPTIONS
 from streamconform_reference.decoding.decoder import Payload
 
 from .decode import GUARDRAIL, METRICS
+from .families import refuse_other_families
 
 
 def to_payloads(document: Payload) -> Iterator[Payload]:
@@ -21,8 +22,9 @@ def to_payloads(document: Payload) -> Iterator[Payload]:
     If no header names the exception of an error document, `__type` does, capitalized.
 
     Raises:
-        BrokenPayloadError: the document has no content.
+        BrokenPayloadError: the document has no content, or is another model family's.
     """
+    refuse_other_families(document)
     exception = document.get("__type")
     if isinstance(exception, str) and "content" not in document:
         kind = exception[:1].lower() + exception[1:]

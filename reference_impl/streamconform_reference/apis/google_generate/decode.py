@@ -10,7 +10,8 @@ Undocumented behavior, and differences between servers:
   round, and usage may follow without candidates. The answer therefore stays open until the end of the body,
   and the last of several reasons wins.
 - `STOP` follows function calls too. A reason that names a failure makes the answer an error, with the
-  `finishMessage`. Some clients re-encode reasons as enum numbers.
+  `finishMessage`. Some clients re-encode reasons as enum numbers. What Google says in words about a filter is
+  in the stop's details.
 - `content` may be absent, empty, or without `parts`. Only `thought: true` marks text as thinking; a
   `thoughtSignature` does not. The signature belongs to the text or call in its part; see `prose`.
 - An answer that is too long for one response ends with `CONTINUATION` and a token for the next request.
@@ -42,12 +43,16 @@ from .usage import PRICED, TOOL_USE, compute_buckets, read_billing, read_counts
 PartHandler = Callable[["GoogleGenerateDecoder", Any, str], None]
 
 _TRUNCATING: Final = frozenset({"length", "content_filter", "error"})
+_EXPLAINED: Final = frozenset({"content_filter", "other"})
 
 _BILLED_TOOLS: Final = frozenset({"executableCode", "codeExecutionResult", "toolCall", "toolResponse"})
 """Parts from the provider's tools whose results are, or may be, charged as input."""
 # Metadata of the candidate, which later chunks repeat.
 METADATA: Final = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
 _METADATA: Final = frozenset(METADATA)
+# Vertex AI says in words why it blocked a prompt:
+# https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerateContentResponse
+BLOCK_MESSAGE: Final = "blockReasonMessage"
 
 
 def take_function_call(answer: GoogleGenerateDecoder, call: Any, signature: str) -> None:
@@ -97,7 +102,7 @@ class GoogleGenerateDecoder(Decoder):
         self.finish: str | None = None
         self.finish_message: str | None = None
         self.counts: dict[str, int] = {}
-        self._billing: Billing | None = None
+        self._billing = Billing()
         self._details: list[Any] = []  # the source of `_billing`, which is the same in almost every chunk
         self._searched = False
         self._ran_other_tools = False
@@ -196,7 +201,9 @@ class GoogleGenerateDecoder(Decoder):
         self.finish = NUMBERED_REASONS.get(raw, raw)
         self.finish_message = finish_message if isinstance(finish_message, str) else None
         reason = STOP_REASONS.get(self.finish, "other")
-        self.message.stop(reason, raw)
+        # For `STOP`, it says only that the model called functions; for a failure, it is the error's message.
+        said = self.finish_message if reason in _EXPLAINED else None
+        self.message.stop(reason, raw, details={"finishMessage": said} if said else None)
         if reason not in _TRUNCATING:
             self.calls.close()
 
@@ -205,7 +212,9 @@ class GoogleGenerateDecoder(Decoder):
         blocked = feedback.get("blockReason") if isinstance(feedback, dict) else None
         if blocked:
             self.finish = read_enum(blocked, "blockReason")
-            self.message.stop("content_filter", self.finish)
+            reason = feedback.get(BLOCK_MESSAGE)
+            details = {BLOCK_MESSAGE: reason} if isinstance(reason, str) and reason else None
+            self.message.stop("content_filter", self.finish, details=details)
 
     def end_of_body(self) -> None:
         """End the answer; it is complete if there was a reason, unless the reason names a failure."""
@@ -220,14 +229,14 @@ class GoogleGenerateDecoder(Decoder):
             self.message.complete()
 
     def read_usage(self, usage: Payload) -> None:
-        """Report usage; an object without counts is ignored."""
+        """Report usage; Vertex AI sends objects that name the tier but have no counts."""
+        if not PRICED.isdisjoint(usage):
+            details = [usage.get(name) for name in PRICED]
+            if details != self._details:
+                self._details, self._billing = details, self._billing.merge(read_billing(usage))
         counts = read_counts(usage)
         if counts:
             self.count(counts)
-            if not PRICED.isdisjoint(usage):
-                details = [usage.get(name) for name in PRICED]
-                if details != self._details:
-                    self._details, self._billing = details, read_billing(usage)
             self._report_usage()
 
     def count(self, counts: Mapping[str, int]) -> None:

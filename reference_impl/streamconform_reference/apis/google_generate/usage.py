@@ -46,15 +46,26 @@ _DETAILS: Final = {
 }
 """Fields that list tokens by modality, and the count that each breaks down. Tool tokens are always text."""
 
-PRICED: Final = frozenset({"serviceTier", *_DETAILS})
+_TRAFFIC: Final = {
+    "ON_DEMAND_FLEX": "flex",
+    "ON_DEMAND_PRIORITY": "priority",
+    "PROVISIONED_THROUGHPUT": "provisioned",
+}
+"""Vertex AI's `trafficType`, which names the tier that served the request, by the Gemini API's name for it.
+
+Source: the enum `TrafficType` of Vertex AI's client libraries.
+"""
+
+PRICED: Final = frozenset({"serviceTier", "trafficType", *_DETAILS})
 """The `usageMetadata` fields that `read_billing` reads."""
 
 
 def read_billing(usage: Payload) -> Billing:
     """Return the `usageMetadata` fields that affect the price."""
-    tier = usage.get("serviceTier")
+    tier, traffic = usage.get("serviceTier"), usage.get("trafficType")
+    served = _TRAFFIC.get(traffic) if isinstance(traffic, str) else None
     return Billing(
-        service_tier=tier if isinstance(tier, str) else None,
+        service_tier=tier if isinstance(tier, str) else served,
         modalities=read_modalities(usage, _DETAILS, "tokenCount"),
     )
 

@@ -8,7 +8,7 @@ Undocumented behavior, and differences between servers:
 - The payload's `event_type` decides. `interaction.completed` ends the answer, whatever its status; `[DONE]`
   alone does not.
 - Until June 2026, the events had other names (`content.start`), which servers that emulate the API still
-  send.
+  send, and interactions had `outputs` in place of `steps`.
 - Usage arrives in many places (`metadata`, `step.stop`, `interaction.status_update`), always as the totals so
   far. `step_usage` covers only one step and is ignored.
 - If the request is refused after the stream has begun, a JSON document on a separate line may end the stream
@@ -154,9 +154,7 @@ class GoogleInteractionsDecoder(Decoder):
         self.identify(interaction)
         status = read_text(interaction, "status")
         if not self.steps.kinds:
-            for number, step in enumerate(read_objects(interaction, "steps")):
-                self.steps.start(number, step)
-                self.steps.stop(number)
+            self.steps.add_listed(interaction)
         self.report(interaction.get("usage"), read_text(interaction, "service_tier") or None)
         token = interaction.get("continuation_token")
         self.message.continuation = token if isinstance(token, str) and token else None

@@ -6,26 +6,30 @@ Source: https://ai.google.dev/api/interactions-api#Resource:Interaction
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
-from streamconform_reference.decoding.fields import read_objects
+
+_RUNNING: Final = "in_progress"
 
 
 def to_payloads(document: Payload) -> Iterator[Payload]:
-    """Yield each step, with all its content in its start, and the end; an error is yielded unchanged.
+    """Yield the end with all steps, the start if the interaction is still in progress, or the error.
+
+    Until June 2026, an interaction had content items in `outputs` in place of steps:
+    https://ai.google.dev/gemini-api/docs/interactions-breaking-changes-may-2026
 
     Raises:
-        BrokenPayloadError: the document has no steps.
+        BrokenPayloadError: the document is not an interaction, or is completed but lists nothing: `steps` is
+            a required field, and begins with the user's input.
     """
-    if document.get("error") and "steps" not in document:
-        return iter([{"error": document["error"]}])
-    if not isinstance(document.get("steps"), list) and document.get("object") != "interaction":
+    lists = [steps for key in ("steps", "outputs") if isinstance(steps := document.get(key), list)]
+    if document.get("error") and not lists:
+        yield {"error": document["error"]}
+        return
+    if not lists and document.get("object") != "interaction":
         raise BrokenPayloadError("the document has no steps")
-    return _as_stream(document)
-
-
-def _as_stream(document: Payload) -> Iterator[Payload]:
-    for index, step in enumerate(read_objects(document, "steps")):
-        yield {"event_type": "step.start", "index": index, "step": step}
-        yield {"event_type": "step.stop", "index": index}
-    yield {"event_type": "interaction.completed", "interaction": document}
+    if document.get("status") == "completed" and not any(lists):
+        raise BrokenPayloadError("the interaction is completed, but has neither steps nor outputs")
+    kind = "created" if document.get("status") == _RUNNING else "completed"
+    yield {"event_type": f"interaction.{kind}", "interaction": document}

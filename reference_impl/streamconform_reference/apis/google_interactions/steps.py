@@ -95,6 +95,15 @@ class Steps:
         is_step = isinstance(kind, str) and (kind == "thought" or kind.endswith((_CALL, "_result")))
         self.start(index, data if is_step else {"type": "model_output", "content": [data]})
 
+    def add_listed(self, interaction: Payload) -> None:
+        """Add the steps of an interaction, or the content items of the API's first schema."""
+        for number, step in enumerate(read_objects(interaction, "steps")):
+            self.start(number, step)
+            self.stop(number)
+        for number, content in enumerate(read_objects(interaction, "outputs")):
+            self.start_content(number, content)
+            self.stop(number)
+
     def add(self, index: int | None, delta: Payload) -> None:
         """Append to a step; a delta of an unknown type is ignored."""
         kind = delta.get("type")
@@ -102,6 +111,9 @@ class Steps:
             raise BrokenPayloadError("a delta has no type")
         step = self._find(index)
         if step is None:
+            if kind.endswith(_CALL):
+                self.start(index, delta)
+                return
             if kind not in _STARTED_BY:
                 return
             step = self._add(index, _STARTED_BY[kind])
@@ -128,12 +140,14 @@ class Steps:
 
     def _start_call(self, step: Step, data: Payload) -> None:
         by_client = step.kind == "function_call"
+        name = read_text(data, "name") or ("" if by_client else step.kind.removesuffix(_CALL))
         self.message.start_call(
             step,
             id=read_text(data, "id") or None,
-            name=read_text(data, "name") or ("" if by_client else step.kind.removesuffix(_CALL)),
+            name=name,
             executor="client" if by_client else "provider",
             initial_arguments=data.get("arguments"),
+            announced=bool(name),
         )
         self.message.sign_content(step, read_text(data, "signature"))
 
@@ -146,8 +160,13 @@ class Steps:
             add_medium(self, step, content)
 
     def _merge(self, step: Step, delta: Payload) -> None:
-        """Add the data in a delta from one of Google's tools; the delta has the same type as its step."""
+        """Add the data in a delta that has the same type as its step.
+
+        Google's tools send such deltas. In the API's first schema, they contain every call, whose start has
+        only its type.
+        """
         if step.kind.endswith(_CALL):
+            self.message.describe_call(step, id=read_text(delta, "id"), name=read_text(delta, "name"))
             if delta.get("arguments") is not None:
                 self.message.settle_arguments(step, delta["arguments"])
             self.message.sign_content(step, read_text(delta, "signature"))

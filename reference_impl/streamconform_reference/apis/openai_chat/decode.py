@@ -6,7 +6,8 @@ Source: https://platform.openai.com/docs/api-reference/chat-streaming, the types
 Undocumented behavior, and differences between servers:
 
 - The answer is complete if it has a `finish_reason`, regardless of `[DONE]`: without a reason, the answer is
-  incomplete, whether it ends with `[DONE]` or with the end of the body.
+  incomplete, whether it ends with `[DONE]` or with the end of the body. Only audio ends without a reason; see
+  `audio`.
 - The reason is not always in the last chunk: usage follows in a chunk with `choices: []`, OpenRouter repeats
   the reason there, and some servers send more content and another reason. The answer therefore stays open
   until `[DONE]` or the end of the body, and the last of several reasons wins.
@@ -16,8 +17,9 @@ Undocumented behavior, and differences between servers:
 - Choices other than 0 are ignored, and so are chunks without `choices` (guardrails, Azure's filters). A
   choice may lack its `delta`. A `message` next to or after deltas repeats the answer (Perplexity, MiniMax);
   it is read only if nothing came before it.
-- An error is an object, a bare string, or `{"object": "error", ...}` (vLLM), with or without choices. It
-  counts even after the reason, because it means that the provider withdraws the answer.
+- An error is an object, a bare string, or `{"object": "error", ...}` (vLLM), with or without choices; from
+  OpenRouter, it may be in the choice, whose reason then ends no call. It counts even after the reason,
+  because it means that the provider withdraws the answer.
 - `content` is text, null or, from Mistral and Databricks, a list of parts that may include thinking. Tags
   such as `<think>` inside text stay text.
 - Fields may come in any order; reasoning is read before the text of the same chunk.
@@ -34,36 +36,19 @@ from streamconform_reference.decoding.prose import Prose
 from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
-from streamconform_reference.outcome import Error, StopReason
+from streamconform_reference.outcome import Error
 from streamconform_reference.pricing import Billing
 
+from .audio import AUDIO, Audio
 from .citations import Citations
+from .details import DETAILS, Details
 from .reasoning import DETAIL_KEYS, OPAQUE_KEY, TEXT_KEYS, Reasoning, read_reasoning
+from .reasons import TRUNCATING, read_reason
 from .tool_calls import LEGACY_INDEX, ToolCalls, read_fragment, read_signature
 from .usage import compute_buckets, find_usages, read_counts
 
 FieldHandler = Callable[["OpenaiChatDecoder", Any], None]
 
-# The first five are OpenAI's. The others come from Mistral, https://docs.mistral.ai/api; DeepSeek,
-# https://api-docs.deepseek.com/api/create-chat-completion; OpenRouter, Zhipu, Bedrock's gateway and older
-# servers of open models.
-STOP_REASONS: Final[Mapping[str, StopReason]] = {
-    "stop": "stop",
-    "length": "length",
-    "tool_calls": "tool_use",
-    "function_call": "tool_use",
-    "content_filter": "content_filter",
-    "model_length": "length",
-    "error": "error",
-    "insufficient_system_resource": "error",
-    "network_error": "error",
-    "sensitive": "content_filter",
-    "guardrail_intervened": "content_filter",
-    "tool_call": "tool_use",
-    "end": "stop",
-    "eos": "stop",
-}
-TRUNCATING: Final = frozenset({"length", "content_filter"})
 _REASONING_KEYS: Final = frozenset((*TEXT_KEYS, *DETAIL_KEYS, OPAQUE_KEY))
 
 
@@ -174,6 +159,8 @@ class OpenaiChatDecoder(Decoder):
         self.prose = Prose(self.message)
         self.calls = self.calls_factory(self.message, self.prose.end)
         self.citations = Citations(self.message)
+        self.audio = Audio()
+        self.details = Details()
         self.finish: str | None = None
         self.counts: dict[str, int] = {}
         self._service_tier: str | None = None
@@ -193,8 +180,10 @@ class OpenaiChatDecoder(Decoder):
                 self.read_choice(choice)
         self.citations.settle(payload.get("citations"), self.prose.text_slot)
         self.read_usage(payload, chosen)
-        if payload.get("error") or payload.get("object") == "error":
+        if payload.get("error") or "error" in (payload.get("object"), payload.get("type")):
             self.message.fail(read_error(payload))
+        elif chosen.get("error"):
+            self.message.fail(read_error({"error": chosen["error"]}))
 
     def read_choice(self, choice: Payload) -> None:
         """Read the content of choice 0, and its finish reason."""
@@ -209,12 +198,15 @@ class OpenaiChatDecoder(Decoder):
         if finish:
             if not isinstance(finish, str):
                 raise BrokenPayloadError("`finish_reason` is not text")
-            self.read_finish(finish)
+            self.read_finish(finish, failed=bool(choice.get("error")))
 
     def read_delta(self, delta: Payload) -> None:
         """Read the fields of a delta; null, empty and unknown fields are ignored."""
+        if AUDIO in delta or self.audio.ended:
+            self.audio.read(delta)
         # Most deltas have no reasoning, so a single set operation skips them.
         if not _REASONING_KEYS.isdisjoint(delta):
+            self.details.add(delta.get(DETAILS))
             for piece in self.to_reasoning(delta):
                 if piece.text:
                     self.prose.append("thinking", piece.text)
@@ -228,24 +220,29 @@ class OpenaiChatDecoder(Decoder):
         if signature:
             self.calls.sign_first(delta.get("tool_calls"), signature)
 
-    def read_finish(self, finish: str) -> None:
-        """Set the finish reason and end the calls so far; the answer stays open."""
-        reason = STOP_REASONS.get(finish, "other")
+    def read_finish(self, finish: str, *, failed: bool = False) -> None:
+        """Set the finish reason and end the calls so far, unless the answer failed; it stays open."""
+        reason = read_reason(finish)
         self.finish = finish
         self.message.stop(reason, finish)
-        if reason != "error":
+        if reason != "error" and not failed:
             self.calls.end(truncated=reason in TRUNCATING)
 
     def end_of_body(self) -> None:
         """End the answer; it is complete if there was a reason, unless the reason is a failure."""
         if self.message.ended:
             return
-        if self.finish is None or self.lacks_usage_of_cut_frame:
+        spoken = self.finish is None and self.audio.ended and not self.calls.begun
+        if (self.finish is None and not spoken) or self.lacks_usage_of_cut_frame:
             self.message.end_of_file()
-        elif STOP_REASONS.get(self.finish) == "error":
+        elif self.finish and read_reason(self.finish) == "error":
             self.message.fail(Error(self.finish, None, None))
         else:
+            if spoken:
+                self.message.stop("stop", None)
             self.prose.end()
+            if details := self.details.whole():
+                self.message.add_other(DETAILS, details)
             self.message.complete()
 
     def read_usage(self, payload: Payload, choice: Payload) -> None:

@@ -44,8 +44,8 @@ from streamconform_reference.outcome import (
     Usage,
 )
 
-from .decode import TRUNCATING
 from .losses import LOSSES, choose_stop_reason, encode_error, encode_usage, is_own_citation
+from .reasons import TRUNCATING
 
 __all__ = ["LOSSES", "OpenaiChatEncoder", "write_document"]
 

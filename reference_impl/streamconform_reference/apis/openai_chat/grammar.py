@@ -19,6 +19,8 @@ from streamconform_reference.grammars.grammar import (
     find_arguments_fault,
 )
 
+from .audio import Audio
+
 _CALL: Final = "choices[].delta.tool_calls[]"
 _USAGE: Final = ("usage.prompt_tokens", "usage.completion_tokens", "usage.total_tokens")
 _CALLING: Final = "https://platform.openai.com/docs/guides/function-calling"
@@ -34,6 +36,7 @@ class Choice:
 
     finish: str | None = None
     begun: bool = False
+    audio: Audio = field(default_factory=Audio)
     calls: dict[int, list[str]] = field(default_factory=dict)
     """The fragments of each call, by index."""
     ids: dict[str, int] = field(default_factory=dict)
@@ -48,7 +51,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
         "no-event-name": Rule("events must have no `event:` line", "may"),
         "done-marker": Rule("the stream must end with `data: [DONE]`"),
         "terminal-last": Rule("nothing may follow `[DONE]` or an error"),
-        "one-terminal": Rule("every choice must have exactly one finish reason"),
+        "one-terminal": Rule("every choice must have exactly one finish reason, except after audio"),
         "id-constant": Rule("every chunk must have the same id"),
         "model-constant": Rule("every chunk must have the same model", "should"),
         "role-first": Rule("the first delta of a choice must have the role `assistant`", "should"),
@@ -135,7 +138,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
         if not self.choices:
             yield "one-terminal", "there is no choice"
         for index, choice in self.choices.items():
-            if choice.finish is None:
+            if choice.finish is None and not choice.audio.ended:
                 yield "one-terminal", f"choice {index} has none"
         if not self.marked:
             yield "done-marker", "the body ends without it"
@@ -164,6 +167,7 @@ class OpenaiChatGrammar(UnnamedGrammar):
         if not choice.begun and delta.get("role") != "assistant":
             yield "role-first", f"choice {number} starts without it"
         choice.begun = True
+        choice.audio.read(delta)
         says = any(delta.get(key) for key in ("content", "refusal", "tool_calls", "function_call"))
         if choice.finish is not None and says:
             yield "no-delta-after-stop", f"choice {number} has already ended with `{choice.finish}`"

@@ -43,7 +43,7 @@ from streamconform_reference.outcome import (
 )
 
 from .citations import read_annotation
-from .decode import STOP_REASONS
+from .reasons import STOP_REASONS
 
 _REASONS: Final[Mapping[StopReason | None, str]] = {"length": "length", "content_filter": "content_filter"}
 _NO_WORDS: Final = "the provider gave no reason"

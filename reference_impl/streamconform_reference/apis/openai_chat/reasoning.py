@@ -5,8 +5,8 @@ OpenRouter, Groq, Ollama and newer vLLM use `reasoning`; Copilot uses `reasoning
 same text under two names, so only the first name with text counts.
 
 OpenRouter adds `reasoning_details`, and LiteLLM `thinking_blocks`; these repeat the text, and add the
-signatures and encrypted reasoning that the next request must return. Copilot's `reasoning_opaque` is the
-signature of the reasoning before it.
+signatures and encrypted reasoning that the next request must return (see `details`). Copilot's
+`reasoning_opaque` is the signature of the reasoning before it.
 
 Source: https://api-docs.deepseek.com/guides/reasoning_model,
 https://openrouter.ai/docs/use-cases/reasoning-tokens, https://docs.litellm.ai/docs/reasoning_content

@@ -65,6 +65,8 @@ from streamconform_reference.requests.options import (
     read_thinking,
 )
 
+from .details import DETAILS
+
 API: Final = "openai-chat"
 _RETENTIONS: Final = {"24h": "long", "in_memory": "short", "in-memory": "short"}
 
@@ -269,11 +271,12 @@ def build_answer(conversation: Conversation, turn: AnswerTurn) -> dict[str, Any]
     return message if texts or refusals or calls else None
 
 
-def _build_echo(conversation: Conversation, blocks: Iterable[Block], *, calls: bool) -> dict[str, Any]:
-    """Return the thinking as a field, if the host requires it back."""
+def _build_echo(conversation: Conversation, blocks: Sequence[Block], *, calls: bool) -> dict[str, Any]:
+    """Return the thinking as a field, if the host requires it back; OpenRouter's details are unmodified."""
     thoughts = [block for block in blocks if block["type"] == "thinking"]
     if thoughts and is_on_host(conversation, *_HOSTS_WITH_DETAILS):
-        return {"reasoning_details": [_build_detail(block) for block in thoughts]}
+        kept = next((block["data"] for block in blocks if block.get("kind") == DETAILS), None)
+        return {DETAILS: kept or [_build_detail(block) for block in thoughts]}
     text = "".join(block.get("text") or "" for block in thoughts)
     options = read_thinking(conversation)
     empty = calls and options is not None and not options.off and is_on_host(conversation, _DEEPSEEK)

@@ -31,6 +31,11 @@ from .calls import CALLS, Tools, read_call_id, read_call_name
 from .items import Family, Item, Items
 
 _PART_SEPARATOR: Final = "\n\n"
+# The members of a finished item with its content.
+_CONTENT: Final[Mapping[Family, tuple[str, ...]]] = {
+    "message": ("content",),
+    "reasoning": ("summary", "content", "encrypted_content"),
+}
 _INCOMPLETE: Final = "incomplete"
 
 # The prose parts of a message, by type: their block kind, and the field with their text.
@@ -82,10 +87,14 @@ def begin_item(answer: ResponseState, index: int | None, data: Payload) -> Item:
 
 
 def finish_item(answer: ResponseState, item: Item, data: Payload) -> None:
-    """Read the finished item, which has the final values, and end it."""
-    if item.ended:
+    """Read the finished item, which has the final values, and end it.
+
+    An empty message or reasoning item may be complete in the finished response, so it stays open until then.
+    """
+    content = _CONTENT.get(item.family)
+    if item.ended or (content and not any(data.get(key) for key in content)):
         return
-    item.ended = True
+    item.ended, item.data = True, data
     _FINISHERS[item.family](answer, item, data)
 
 

@@ -38,6 +38,8 @@ class Item:
     phase: str = ""
     """The phase of a message; empty if it has none."""
     ended: bool = False
+    data: Payload = field(default_factory=dict)
+    """The finished item."""
     content_index: int = -1
     """The index of the content part that started last."""
     parts: dict[int, None] = field(default_factory=dict)
@@ -60,6 +62,11 @@ def _find_family(kind: str) -> Family:
 def _read_name(data: Payload) -> str:
     """Return the id that the call's output must name, else the item's own id, else empty text."""
     return fields.read_text(data, "call_id") or fields.read_text(data, "id")
+
+
+def _repeats(item: Item, data: Payload) -> bool:
+    """Whether a finished item equals the one that ended, but for its id: some servers give each event one."""
+    return {**item.data, "id": None} == {**data, "id": None}
 
 
 class Items:
@@ -114,7 +121,11 @@ class Items:
             item = self._open(_find_family(data["type"]))
         if item is None or item.kind != data["type"]:
             return None
-        return None if item.ended and _read_name(data) not in ("", item.name) else item
+        return (
+            None
+            if item.ended and _read_name(data) not in ("", item.name) and not _repeats(item, data)
+            else item
+        )
 
     def pair(self, output: Iterable[Payload]) -> Iterator[tuple[Item | None, Payload]]:
         """Yield each item of a finished response with the known item that it repeats (None if it is new).

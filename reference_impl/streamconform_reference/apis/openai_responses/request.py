@@ -69,7 +69,8 @@ _KEPT_ITEMS: Final = frozenset({"compaction", "mcp_list_tools", "tool_search_out
 
 def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
-    body: dict[str, Any] = {"model": conversation["model"], "input": list(_build_items(conversation))}
+    items = list(_drop_repeated(_build_items(conversation)))
+    body: dict[str, Any] = {"model": conversation["model"], "input": items}
     if conversation.get("system"):
         body["instructions"] = conversation["system"]
     if conversation.get("tools"):
@@ -175,6 +176,17 @@ def _build_answer_items(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
                 yield block["data"]
             case _:
                 pass  # unencrypted reasoning, and calls whose item is an `other` block
+
+
+def _drop_repeated(items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the items, each id once: the API rejects a history in which a retried answer repeats an item."""
+    sent: set[str] = set()
+    for item in items:
+        name = item.get("id")
+        if not isinstance(name, str) or name not in sent:
+            yield item
+        if isinstance(name, str):
+            sent.add(name)
 
 
 def _build_text(block: Block) -> dict[str, Any]:
