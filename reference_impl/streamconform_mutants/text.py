@@ -21,7 +21,7 @@ mutants = SharedMutants()
     "cohere-chat",
     "bedrock-converse",
     "bedrock-invoke",
-    issues=("elizaOS/eliza#30904", "elie222/rakazo#416"),
+    kind="text-garbled",
     fails=CONTENT,
 )
 def half_characters_replaced(payload: Any) -> Any:

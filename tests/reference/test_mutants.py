@@ -16,7 +16,7 @@ import pytest
 import streamconform_mutants
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, decode
-from streamconform_mutants import MODULES, MUTANTS, borders, load
+from streamconform_mutants import MODULES, MUTANTS, borders, every_api, load
 from streamconform_reference import adapter as reference
 
 from .samples import CALLS, SAMPLES
@@ -46,13 +46,25 @@ IDLE = {
     ("error-record-ignored", "**:usage.**"),
     ("error-record-ignored", "**:cost.**"),
     ("error-record-ignored", "**:content.**"),
+    # These give up in the middle of some streams of the suite, and here at the beginning or at the end.
+    ("candidates-required", "**:content.**"),
+    ("empty-name-fatal", "**:usage.**"),
+    ("empty-name-fatal", "**:cost.**"),
+    ("missing-count-fatal", "**:content.**"),
+    ("name-without-id-fatal", "**:usage.**"),
+    ("name-without-id-fatal", "**:cost.**"),
+    ("output-required", "**:content.**"),
+    ("unknown-finish-reason-fatal", "**:content.**"),
 }
 TOPICS = {"count_tokens": "tokens"}
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 BUNDLED = {
     "anthropic-messages": (
+        "compaction-content-null",
         "cost-fast-mode",
+        "cost-inference-in-the-us",
         "fallback-before-any-text",
+        "llama-cpp-multibyte-start",
         "refusal-after-a-whole-call",
         "refusal-details",
         "search-called-from-code",
@@ -63,36 +75,46 @@ BUNDLED = {
         "guardrail-detects-only",
         "half-a-character-per-delta",
     ),
-    "bedrock-invoke": (
-        "refusal-after-a-whole-call",
-        "stop-sequence-second",
-    ),
+    "bedrock-invoke": ("chunk-without-type", "refusal-after-a-whole-call", "stop-sequence-second"),
     "cohere-chat": ("half-a-character-per-delta",),
     "google-generate": (
         "cost-audio",
         "cost-traffic-type-flex",
         "escalation",
+        "fields-missing-at-the-end",
         "half-a-character-per-chunk",
         "model-armor",
+        "response-id-left-out",
         "search-between-texts",
+        "unknown-reason",
     ),
-    "google-interactions": (
-        "checkpoint-then-last-token",
-        "cost-audio",
-        "file-search",
-        "google-maps",
-    ),
-    "ollama-chat": ("half-a-character-per-record",),
+    "google-interactions": ("checkpoint-then-last-token", "cost-audio", "file-search", "google-maps"),
+    "ollama-chat": ("content-null-beside-thinking", "half-a-character-per-record"),
     "openai-chat": (
         "audio",
         "bare-fragments-of-both-calls",
         "error-openrouter-of-a-choice",
+        "everything-in-one-chunk",
+        "finish-guardrail",
         "finish-reason-max-tokens-in-capitals",
         "half-a-character-per-delta",
+        "id-absent",
+        "index-starts-at-one",
+        "name-after-first-arguments",
+        "name-empty-on-later-fragments",
         "one-index-twice-in-the-first-chunk",
         "python-llama-cpp-named-call",
+        "stop-on-every-chunk",
     ),
-    "openai-responses": ("done-events-are-empty", "half-a-character-per-delta", "keepalive-events"),
+    "openai-responses": (
+        "compaction",
+        "completed-without-output",
+        "done-events-are-empty",
+        "half-a-character-per-delta",
+        "keepalive-events",
+        "no-arguments-empty-delta",
+        "unknown-part-type",
+    ),
 }
 """Cassettes that reveal bugs that the other samples do not reveal."""
 WHOLE = ("arguments", "citations", "data", "details")
@@ -141,14 +163,15 @@ def right_answers(api: str) -> list[tuple[str, list[bytes], Answer]]:
     return answers
 
 
-DOCUMENT_MUTANTS = sorted(name for name in MUTANTS if "documents" in load(name).capabilities)
+DOCUMENT_MUTANTS = sorted(name for name, mutant in MUTANTS.items() if mutant.paths == ("document",))
 """Mutants that are tested in `test_document_mutants.py`."""
 STREAMS = sorted(
     name
     for name in MUTANTS
-    if "build_request" not in vars(load(name)) and name not in (*DOCUMENT_MUTANTS, *borders.mutants.table)
+    if "build_request" not in vars(load(name))
+    and name not in (*DOCUMENT_MUTANTS, *borders.mutants.table, *every_api.mutants.table)
 )
-"""Not request mutants and border mutants, which are tested in modules of their own."""
+"""Not request and border mutants, which are tested in modules of their own, nor those of every API."""
 
 
 CHANGED_LATE = (
@@ -219,7 +242,6 @@ def test_a_mutant_describes_itself() -> None:
         assert re.fullmatch(r"[A-Z`].*\.", mutant.bug), (
             f"{name}: one line, for the table of the self-test page"
         )
-        assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", issue) for issue in mutant.issues), name
 
 
 def test_no_name_is_used_twice() -> None:
