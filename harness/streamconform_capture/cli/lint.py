@@ -38,7 +38,7 @@ GROUNDS: Final = {
 @click.option(
     "--strict/--no-strict",
     default=False,
-    help="Also reject drafts, cases without tags, `must` without evidence, and `guards` without a thread.",
+    help="Also reject drafts, cases without tags, `must` without evidence, and `guards` without a fitting thread.",
 )
 @click.option(
     "--shapes",
