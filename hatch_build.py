@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class Hook(BuildHookInterface[Any]):
-    """Writes `_bundled/suite.json`; an editable install starts from the checkout instead."""
+    """Writes the folder `_bundled/suite`; an editable install starts from the checkout instead."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Write the file, and add it to those that the wheel includes."""
+        """Write the folder, and add it to those that the wheel includes."""
         if version == "editable":
             return
         root = Path(self.root)
@@ -21,7 +22,7 @@ class Hook(BuildHookInterface[Any]):
         from streamconform.suite.compiled import NAME
         from streamconform.suite.load import Sources, compile_suite
 
-        path = root / "build" / NAME
-        path.parent.mkdir(exist_ok=True)
-        compile_suite(Sources(root / "specs", root / "cassettes"), path)
-        build_data["force_include"][str(path)] = f"streamconform/_bundled/{NAME}"
+        folder = root / "build" / NAME
+        shutil.rmtree(folder, ignore_errors=True)
+        compile_suite(Sources(root / "specs", root / "cassettes"), folder)
+        build_data["force_include"][str(folder)] = f"streamconform/_bundled/{NAME}"

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from streamconform.apis import APIS
-from streamconform.suite.load import COMMON
+from streamconform.suite.build import COMMON
 from streamconform_dev.checkout import ROOT
 
 from .cli import forked

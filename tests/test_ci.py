@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+import tomllib
 
+from streamconform.yaml_text import reader
 from streamconform_dev.checkout import ROOT
 
 FUNCTIONS = (ROOT / ".ci/run").read_text("utf-8").partition("# the real recorded streams")[0]
@@ -28,3 +31,13 @@ def test_a_part_that_fails_ends_the_run_and_the_times_before_it_are_listed(tmp_p
     code, lines = run_parts(tmp_path, "quick 60 true", "broken 60 false", "never 60 true")
     assert code == 1
     assert [line.split()[0] for line in lines] == ["quick"]
+
+
+def test_ci_runs_the_tests_with_every_version_of_python_that_the_package_names():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    named = re.findall(r"Python :: (3\.[0-9]+)", "\n".join(project["classifiers"]))
+    jobs = reader.read(ROOT / ".github/workflows/tests.yml").value["jobs"]
+    assert jobs["versions"]["strategy"]["matrix"]["python"] == named
+    assert project["requires-python"] == f">={named[0]}"
+    oldest_and_newest = [named[0], named[-1]]
+    assert jobs["systems"]["strategy"]["matrix"]["python"] == oldest_and_newest

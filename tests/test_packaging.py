@@ -63,7 +63,7 @@ def test_the_wheel_holds_exactly_the_bundled_folders_of_the_checkout(wheel):
         packed = {
             name.removeprefix(PREFIX): hashlib.sha256(archive.read(name)).hexdigest()
             for name in archive.namelist()
-            if name.startswith(PREFIX) and name != PREFIX + compiled.NAME
+            if name.startswith(PREFIX) and not name.startswith(f"{PREFIX}{compiled.NAME}/")
         }
     here = {
         path.relative_to(folder.parent).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()

@@ -13,6 +13,7 @@ from typing import Any, Final, get_args
 
 from streamconform.adapters.program import START_SECONDS
 from streamconform.errors import Problem, SourceError, UsageError
+from streamconform.files import read_regular
 from streamconform.model.case import LEVELS
 from streamconform.model.trial import DELIVERY_SETS, FaultSet, Input
 from streamconform.suite.selection import SelectionSettings
@@ -120,9 +121,11 @@ def find_config(folder: Path) -> tuple[Path, Mapping[str, Any]] | None:
             if not path.is_file():
                 continue
             try:
-                document = tomllib.loads(path.read_text("utf-8"))
+                document = tomllib.loads(read_regular(path).decode())
             except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
                 raise SourceError((Problem(str(path), None, f"not TOML: {error}"),)) from error
+            except OSError as error:
+                raise SourceError((Problem(str(path), None, f"cannot be read: {error.strerror}"),)) from error
             section = document if name == "conform.toml" else document.get("tool", {}).get("conform")
             if section is not None:
                 return path, section
@@ -167,7 +170,7 @@ def load_settings(folder: Path) -> dict[str, Any]:
 
 def _find_line(path: Path, key: str) -> int | None:
     # tomllib keeps no positions, so the line is found by searching the text.
-    for number, text in enumerate(path.read_text("utf-8").splitlines(), start=1):
+    for number, text in enumerate(read_regular(path).decode().splitlines(), start=1):
         if text.partition("=")[0].strip().strip('"') == key:
             return number
     return None

@@ -7,6 +7,7 @@
 * running trials, if a worker process ends: `WorkerError`; a misbehaving implementation becomes a verdict
 * examining recordings, if the workers keep dying: `WorkerError`
 * writing reports: `ReportError`
+* ending a command, if its numbers do not add up: `LostError`
 
 Each class has its own exit code (`exit_code`). Any other exception that escapes is a bug in streamconform and
 ends with exit code 4. Each message states the problem, its location, the expected and actual values, and the
@@ -68,3 +69,9 @@ class WorkerError(ConformError):
 
 class ReportError(ConformError):
     """A report cannot be read or written at the requested path."""
+
+
+class LostError(ConformError):
+    """Something was lost or counted twice, which is a bug in streamconform; see `conservation`."""
+
+    exit_code = 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Final
 
 from streamconform.errors import ImplementationError, UsageError
 from streamconform.suggestions import suggest
+from streamconform.system import find_venv_python
 from streamconform.user_cache import find_user_cache
 from streamconform_peers import node_package, node_runtime
 from streamconform_peers.peer import PACKAGE
@@ -57,10 +57,7 @@ def read_environment(root: Path, peer: Peer) -> Environment | None:
     folder = root / peer.key
     if not folder.exists():
         return None
-    if peer.language == "javascript":
-        runtime = folder / "node_modules"
-    else:
-        runtime = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    runtime = folder / "node_modules" if peer.language == "javascript" else find_venv_python(folder)
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
         distributions = {str(name): str(version) for name, version in manifest["distributions"].items()}

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from streamconform.errors import SourceError
-from streamconform.schemas import check_document
-from streamconform.yaml_text import reader
+from streamconform.schemas import read_checked
 from streamconform_peers.peer import PACKAGE, Peer
 
 PAGE: Final = "findings.md"
@@ -81,10 +79,7 @@ def read_findings() -> dict[str, Finding]:
 
 def read_finding(path: Path) -> Finding:
     """Return the finding in a file. Raises `SourceError` with the lines that are wrong."""
-    document = reader.read(path)
-    problems = check_document("finding.v1", document)
-    if problems:
-        raise SourceError(problems)
+    document = read_checked(path, "finding.v1")
     fields: dict[str, Any] = {name: value for name, value in document.value.items() if name != "finding"}
     fields["libraries"] = tuple(Library(**each) for each in fields["libraries"])
     fields |= {name: tuple(fields.get(name, ())) for name in ("cases", "threads")}

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from streamconform.errors import SourceError
-from streamconform.schemas import check_document
-from streamconform.yaml_text import reader, writer
+from streamconform.schemas import read_checked
+from streamconform.yaml_text import writer
 from streamconform_peers.peer import Peer
 
 State = Literal["present", "absent", "unclear"]
@@ -60,10 +59,7 @@ def read_history_of(peer: Peer) -> PeerHistory | None:
 
 def read_history(path: Path) -> PeerHistory:
     """Return the history in a file. Raises `SourceError`, which lists the invalid lines."""
-    document = reader.read(path)
-    problems = check_document("history.v1", document)
-    if problems:
-        raise SourceError(problems)
+    document = read_checked(path, "history.v1")
     value = document.value
     findings = tuple(FindingHistory(**entry) for entry in value["findings"])
     return PeerHistory(peer=value["peer"], newest=value["newest"], findings=findings)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import re
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Final
 
 from streamconform._version import __version__
 from streamconform.errors import ImplementationError
+from streamconform.system import IS_WINDOWS, find_venv_python
 from streamconform.user_cache import VARIABLE
 from streamconform_peers import node_package, node_runtime
 from streamconform_peers.environments import MANIFEST, Environment, read_environment
@@ -79,8 +79,8 @@ def install(root: Path, peer: Peer) -> Environment:
 def _fill(folder: Path, peer: Peer) -> dict[str, str]:
     """Create a virtual environment with the peer; return the version of each distribution in it."""
     # Without pip, because the user's own pip installs into it.
-    venv.create(folder, symlinks=os.name != "nt")
-    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    venv.create(folder, symlinks=not IS_WINDOWS)
+    python = find_venv_python(folder)
     # Not as constraints, because pip 23.0 takes digests only from requirements.
     result = _run_pip(python, *INSTALL_COMMAND, "--requirement", str(peer.pins))
     if result.returncode != 0:

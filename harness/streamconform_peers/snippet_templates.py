@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from streamconform.errors import SourceError, UsageError
-from streamconform.schemas import check_document
-from streamconform.yaml_text import reader
+from streamconform.errors import UsageError
+from streamconform.schemas import read_checked
 from streamconform_peers.table import PEERS, Peer
 
 PLACEHOLDER: Final = re.compile(r"__([A-Z][A-Z0-9_]*?)__")
@@ -46,10 +45,7 @@ def read_snippet(peer: Peer, api: str) -> Snippet:
 def _read_document(peer: Peer) -> Mapping[str, Any]:
     if not peer.snippet.exists():
         raise UsageError(f"there is no snippet for `{peer.name}`; write `{peer.snippet}`")
-    document = reader.read(peer.snippet)
-    problems = check_document("snippet.v1", document)
-    if problems:
-        raise SourceError(problems)
+    document = read_checked(peer.snippet, "snippet.v1")
     value: Mapping[str, Any] = document.value
     return value
 

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from streamconform.errors import SourceError
-from streamconform.schemas import check_document
-from streamconform.yaml_text import reader
+from streamconform.schemas import read_checked
 from streamconform_peers.peer import PACKAGE, Peer
 
 __all__ = ["PEERS", "Peer"]
@@ -18,10 +16,7 @@ FILE: Final = "peer.yaml"
 
 def read_library(path: Path) -> Iterator[Peer]:
     """Yield the peers in a library's file. Raises `SourceError`, which lists the invalid lines."""
-    document = reader.read(path)
-    problems = check_document("peer.v1", document)
-    if problems:
-        raise SourceError(problems)
+    document = read_checked(path, "peer.v1")
     library = {name: value for name, value in document.value.items() if name not in ("peer", "peers")}
     for peer in document.value["peers"]:
         yield Peer(library=path.parent.name, **_freeze({**library, **peer}))

@@ -462,7 +462,7 @@ class Utf8PerChunk(SseFraming):
 
 
 @mutants.stream(
-    kind="failure-as-stop",
+    kind="stop-guessed",
     fails=STOP_REASON,
 )
 def refused_call_as_tool_use(messages: list[Json]) -> Iterator[Json]:

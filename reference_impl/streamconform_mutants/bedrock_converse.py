@@ -162,7 +162,7 @@ def usage_behind_stop_lost(answer: BedrockConverseDecoder, payload: Payload) -> 
         on_metadata(answer, payload)
 
 
-@mutants.stream(kind="failure-as-stop", fails=STOP_REASON)
+@mutants.stream(kind="stop-guessed", fails=STOP_REASON)
 def blocked_call_as_tool_use(messages: list[Json]) -> Iterator[Json]:
     """Reports tool_use for every answer with a call, even if a filter stopped the answer after it."""
     yield from report_refused_calls(messages, "content_filtered", "guardrail_intervened")

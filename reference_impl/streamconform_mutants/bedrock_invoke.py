@@ -213,7 +213,7 @@ class UndecodableChunkSkipped(BedrockInvokeDecoder):
             return replace(frame, data=b"")
 
 
-@mutants.stream(kind="failure-as-stop", fails=STOP_REASON)
+@mutants.stream(kind="stop-guessed", fails=STOP_REASON)
 def refused_call_of_invoke_as_tool_use(messages: list[Json]) -> Iterator[Json]:
     """Reports tool_use for every answer with a call, even if the model declined after it."""
     yield from report_refused_calls(messages, "refusal")

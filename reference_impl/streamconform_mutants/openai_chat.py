@@ -366,7 +366,7 @@ def stop_hides_calls(message: Json) -> None:
         stop["reason"] = "stop"
 
 
-@mutants.decoder(kind="absent-fatal", fails=STATUS)
+@mutants.decoder(kind="stop-reason-lost", fails=STATUS)
 class AudioEndUnknown(OpenaiChatDecoder):
     """Waits for a `finish_reason` after audio, which OpenAI does not send."""
 
@@ -386,7 +386,7 @@ class ErrorOfAChoiceIgnored(OpenaiChatDecoder):
         super().read({**payload, "choices": drop_key(choices, "error")} if choices else payload)
 
 
-@mutants.decoder(kind="failure-as-stop", fails=STOP_REASON)
+@mutants.decoder(kind="stop-reason-lost", fails=STOP_REASON)
 class ReasonInCapitalsUnknown(OpenaiChatDecoder):
     """Compares the reason with lower-case words, so a limit in capitals is not recognized."""
 
@@ -399,7 +399,7 @@ class ReasonInCapitalsUnknown(OpenaiChatDecoder):
 @mutants.replace(
     "fields",
     "tool_calls",
-    kind="identity-trusted",
+    kind="arguments-lost",
     fails=(*ARGUMENTS, "**:content.*.tool_call.arguments_text"),
 )
 def second_entry_stranded(answer: OpenaiChatDecoder, entries: Any) -> None:
@@ -424,7 +424,7 @@ class BareFragmentsToTheFirst(ToolCalls):
         return super().resolve(fragment)
 
 
-@mutants.decoder(kind="parts-glued", fails=(*CONTENT, "**:invariant.**"))
+@mutants.decoder(kind="thoughts-split", fails=(*CONTENT, "**:invariant.**"))
 class ThoughtPerDelta(OpenaiChatDecoder):
     """Makes each piece of reasoning a block of its own, so that a thought is shown with one word per line."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +16,7 @@ from streamconform.cli.server import check_key_is_private, parse_base_url, read_
 from streamconform.errors import UsageError
 from streamconform.loopback import LOOPBACK
 from streamconform.run.exits import Exit
+from streamconform.system import calling_on_signals
 from streamconform_proxy import ROUTES, Route
 
 if TYPE_CHECKING:
@@ -135,10 +137,10 @@ async def _serve(route: Route, url: str, is_unencrypted: bool, given: ProxyOptio
     from streamconform_proxy.upstream import UpstreamClient, UpstreamTimeouts
 
     signals = asyncio.Semaphore(0)  # counts signals, because a second one ends the answers immediately
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, signals.release)
     bounds = ProxyBounds(streams=given.max_streams, grace=given.grace)
-    async with UpstreamClient(url, UpstreamTimeouts(idle=given.timeout)) as upstream:
+    async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(calling_on_signals(signals.release, signal.SIGINT, signal.SIGTERM))
+        upstream = await stack.enter_async_context(UpstreamClient(url, UpstreamTimeouts(idle=given.timeout)))
         proxy = ProxyServer(
             route,
             upstream,

@@ -47,6 +47,7 @@ def read_document(body: bytes, decoder: Decoder, as_stream: DocumentReader) -> O
     if not isinstance(document, dict):
         decoder.message.fail(protocol_error("the document is not a JSON object"))
         return decoder.outcome
+    decoder.whole = True
     try:
         for payload in as_stream(document):
             decoder.read(payload)

@@ -263,3 +263,18 @@ def test_a_folder_in_use_is_locked_and_an_empty_one_is_removed(tmp_path, monkeyp
         with create_run_folder() as other:
             assert other.path != folder.path
     assert list((tmp_path / run_folders.RUNS).iterdir()) == []
+
+
+@pytest.mark.parametrize("path", [".conform", ".conform/runs"])
+def test_a_file_or_a_link_to_nothing_in_place_of_a_folder_is_named(project, path):
+    def make_file(place):
+        place.write_text("")
+
+    for make in (make_file, lambda place: place.symlink_to("nowhere")):
+        place = project.folder / path
+        place.parent.mkdir(exist_ok=True)
+        make(place)
+        ran = project.run("run", *FAST)
+        assert ran.code == 2
+        assert f"`{path}` cannot be written: it is not a folder; choose another path" in ran.err
+        place.unlink()

@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
+from streamconform_capture.compare.engines.dask import DaskEngine
 from streamconform_dev.checkout import ROOT
 from streamconform_dev.docs.command import CONFORM
 
@@ -228,6 +230,29 @@ def test_a_mistake_is_one_message(project, name):
     ran = project.run(*command(*words), environment=ENVIRONMENT)
     assert (ran.code, "Traceback" in ran.err) == (2, False), ran.err
     assert message in ran.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_cluster_that_starts_during_ctrl_c_is_closed_when_it_has_started(monkeypatch, number):
+    """Dask cannot close one that is half started, and printed a traceback at the end."""
+    steps = []
+
+    class Cluster:
+        def __init__(self, **_):
+            steps.append("starts")
+            signal.raise_signal(number)
+            steps.append("has started")
+
+        def close(self):
+            steps.append("is closed")
+
+    engine = DaskEngine(None, 2)
+    monkeypatch.setattr(engine, "_distributed", SimpleNamespace(LocalCluster=Cluster))
+    before = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt):
+        engine.__enter__()
+    assert steps == ["starts", "has started", "is closed"]
+    assert signal.getsignal(number) == before
 
 
 def test_no_scheduler_is_a_mistake(project):

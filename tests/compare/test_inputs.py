@@ -112,7 +112,10 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 BROKEN = {
     "a.tar": (b"no archive at all" * 100, "the archive is broken"),
     "a.zip": (b"no archive at all" * 100, "the archive is broken"),
-    "a.jsonl.gz": (gzip.compress(encode_lines(STREAMS))[:-400], "it is broken after"),
+    "a.jsonl.gz": (
+        gzip.compress(encode_lines(STREAMS))[:-400],
+        "it ends inside a gzip member after recording 44",
+    ),
     "a.parquet": (b"PAR1 and no more", "not a Parquet file"),
     "a.warc": (b"no archive", "the archive is broken"),
 }

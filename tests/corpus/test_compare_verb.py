@@ -79,7 +79,6 @@ def project(tmp_path):
         {"file": "a/whole.sse", "api": "anthropic-messages"},
         {"file": "a/cut.sse", "api": "anthropic-messages"},
         entry | {"content_type": "application/json"},
-        {"file": "b/x.sse", "api": "future-api"},
     ]
     return (
         Project(tmp_path)
@@ -106,8 +105,25 @@ def causes(project, *words):
 def test_one_implementation_without_a_fault_is_as_expected(project):
     ran = compare(project, "reference")
     assert ran.code == 0, ran.out + ran.err
-    assert "3 recordings, 9 trials, 0 causes in 0 recordings, 1 not read" in ran.out
-    assert "not read: 1 of future-api: the API future-api is not known to this version" in ran.out
+    assert "3 recordings, 9 trials, 0 causes in 0 recordings, 0 not read" in ran.out
+
+
+def with_unread(project, count):
+    """Return the project with recordings of an unknown API."""
+    entries = ({"file": f"b/{number}.sse", "api": "future-api"} for number in range(count))
+    lines = "".join(json.dumps(entry) + "\n" for entry in entries)
+    return project.with_file("corpus/manifest.jsonl", project.files["corpus/manifest.jsonl"] + lines)
+
+
+def test_recordings_that_were_not_read_are_listed_and_the_exit_code_is_2(project):
+    project = with_unread(project, 5)
+    ran = compare(project, "reference")
+    assert ran.code == 2, ran.out + ran.err
+    assert "3 recordings, 9 trials, 0 causes in 0 recordings, 5 not read" in ran.out
+    reason = "not read: 5 of future-api: the API future-api is not known to this version"
+    assert f"{reason}\n    b/0.sse\n    b/1.sse\n    b/2.sse\n    and 2 more\n" in ran.out
+    assert compare(project, "reference", "mutant:usage-summed").code == 2, "although they differ"
+    assert compare(project, "reference", "--api", "anthropic-messages").code == 0, "it was not asked for"
 
 
 def test_every_ending_is_counted_with_its_reason(project):
@@ -210,6 +226,7 @@ def test_what_was_recorded_is_in_no_report_that_is_committed(project, words):
 
 
 def test_the_markdown_holds_every_part(project):
+    project = with_unread(project, 1)
     ran = compare(project, "reference", "python:mine:by_chunks", "--report", "markdown=-")
     assert "| anthropic-messages | complete | stop | 1 | 1 |" in ran.out
     assert "- python:mine:by_chunks: Garbles characters in text: 2 recordings" in ran.out

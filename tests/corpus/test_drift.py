@@ -106,6 +106,13 @@ def test_several_folders_are_read_together(project):
     assert ran.last == f"2 new shapes in 2 answers (2 of {API})"
 
 
+def test_a_recording_that_was_not_read_is_named_and_the_exit_code_is_2(project):
+    ran = run(project.with_file("streams/future-api/one.sse", BODY), "streams", one=BODY)
+    assert ran.code == 2
+    reason = "the API future-api is not known to this version"
+    assert ran.out.splitlines()[0] == f"not read: future-api/one.sse: {reason}"
+
+
 def test_a_missing_folder_is_named(project):
     ran = run(project, "nowhere")
     assert ran.code == 2

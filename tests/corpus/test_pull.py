@@ -11,7 +11,8 @@ from dataclasses import replace
 import pytest
 
 from streamconform.apis import APIS
-from streamconform.errors import SourceError
+from streamconform.errors import LostError, SourceError
+from streamconform_capture import importers
 from streamconform_capture.cli import pulling as verb
 from streamconform_capture.compare.inputs import read
 from streamconform_capture.corpus import cache
@@ -102,6 +103,14 @@ def test_what_streams_is_imported_and_everything_else_is_counted(offered, root):
         "      1  openai-chat",
         "not imported: 4",
     ]
+
+
+def test_an_exchange_that_is_lost_is_a_bug_and_nothing_is_kept(offered, root, monkeypatch):
+    read_file = importers.import_file
+    monkeypatch.setattr(importers, "import_file", lambda *a, **b: replace(read_file(*a, **b), skipped=()))
+    with pytest.raises(LostError, match="7 exchanges read, but 3 imported, 3 not imported"):
+        pull(root, sdist(offered, FILES), quietly)
+    assert list(root.iterdir()) == []
 
 
 def test_recordings_of_one_name_are_numbered_and_long_names_keep_their_end(offered, root):
@@ -301,7 +310,7 @@ def test_the_body_of_a_request_determines_the_api_where_its_address_was_removed(
 
 
 NOT_LANGCHAIN = {
-    "not gzip": b"requests: []",
+    "its gzip data is damaged": b"requests: []",
     "not a LangChain cassette": gzip.compress(b"requests: []"),
     "nested deeper than 64 levels": gzip.compress(b"- " * 100 + b"x"),
     "larger than 67108864 bytes when decompressed": gzip.compress(b" " * (64 * 1024 * 1024 + 1), 1),

@@ -76,6 +76,7 @@ def check_recording(api, question):
         status=cassette.status,
         headers=dict(cassette.headers),
         body=cassette.body,
+        received=len(cassette.body),
         marks=(),
         cut=None,
     )

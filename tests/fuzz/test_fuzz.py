@@ -18,6 +18,8 @@ from streamconform.cli import conform
 from streamconform.judge.decode import decode_outcome
 from streamconform.model.leaf import list_values
 from streamconform.resources import find_bundled
+from streamconform.run import session
+from streamconform.run.exits import Exit
 from streamconform.suite import cassettes
 from streamconform_capture.fuzz.generate import PRIVATE_NAME, Generator, draw_answers
 from streamconform_capture.fuzz.mutate import mutate_body
@@ -185,6 +187,16 @@ def test_implementations_are_compared_with_each_other(project):
     )
     assert ran.code == 1, ran.out + ran.err
     assert "arguments" in ran.out
+
+
+def test_a_campaign_that_loses_trials_does_not_end_as_if_all_was_well(tmp_path, monkeypatch):
+    emit = session._Runner._settle
+    lost = iter([True])
+    monkeypatch.setattr(session._Runner, "_settle", lambda *words: next(lost, None) or emit(*words))
+    words = ["fuzz", "-i", "reference", "--examples", "2", "--api", "ollama-chat", "-n", "1"]
+    ran = CliRunner().invoke(conform, [*words, "--out", str(tmp_path)], standalone_mode=False)
+    assert ran.return_value == Exit.BUG
+    assert ran.output.splitlines()[-1].startswith("the results do not add up: 1 of ")
 
 
 def test_mutated_recordings_need_the_differential_mode(tmp_path):

@@ -167,3 +167,20 @@ ENDED_CALLS = {
 @pytest.mark.parametrize("api", ENDED_CALLS)
 def test_only_the_clients_calls_count_as_ended(api):
     assert APIS[api].ending.count_ended_calls(ENDED_CALLS[api]) == 1
+
+
+TERMINALS = [
+    ({"delta": {}, "finish_reason": "stop"}, True),
+    ({"delta": {"content": "a"}, "finish_reason": None}, False),
+    ({"delta": {}, "finish_reason": None, "error": {"code": 502, "message": "m"}}, True),
+    ({"delta": {"audio": {"expires_at": 9}}, "finish_reason": None}, True),
+    ({"delta": {"audio": {"id": "audio_1", "expires_at": 9, "new": {}}}}, True),
+    ({"delta": {"audio": {"data": "AA==", "expires_at": 9}}}, False),
+    ({"delta": {"audio": {"transcript": "Hi"}}}, False),
+    ({"index": 1, "delta": {"audio": {"expires_at": 9}}}, False),
+]
+
+
+@pytest.mark.parametrize(("choice", "ends"), TERMINALS)
+def test_a_chat_answer_ends_with_a_reason_an_error_or_the_expiry_of_its_audio(choice, ends):
+    assert APIS["openai-chat"].ending.is_terminal({"choices": [{"index": 0, **choice}]}) is ends

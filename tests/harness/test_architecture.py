@@ -98,6 +98,17 @@ NO_IO = frozenset(
         "yaml",
     ]
 )
+SYSTEM = HARNESS / "system.py"
+"""The module that reaches what only some operating systems have."""
+NOT_EVERYWHERE = frozenset({
+    "fcntl", "grp", "msvcrt", "pty", "pwd", "resource", "termios", "tty", "winreg", "winsound",
+    "os.fork", "os.forkpty", "os.getpgid", "os.getuid", "os.killpg", "os.mkfifo", "os.name",
+    "os.register_at_fork", "os.setsid", "os.sysconf", "os.waitpid", "signal.ITIMER_REAL",
+    "signal.SIGALRM", "signal.SIGHUP", "signal.SIGKILL", "signal.SIGPIPE", "signal.alarm",
+    "signal.setitimer", "socket.AF_UNIX", "sys.platform",
+})  # fmt: skip
+NOT_ON_EVERY_LOOP = frozenset({"add_signal_handler", "create_unix_server", "open_unix_connection"})
+"""Methods of an event loop that Windows does not have."""
 NO_FACE = frozenset({"click", "yaml", "rich", "jinja2"})
 SAYS_NOTHING = frozenset({"utils", "util", "helpers", "helper", "manager", "managers", "common", "misc"})
 
@@ -215,6 +226,35 @@ def test_only_command_lines_import_the_command_line():
     ] == []
 
 
+def test_one_module_reaches_what_only_some_systems_have():
+    """Programs for maintainers need Linux anyway."""
+    assert [
+        (str(each.path), name)
+        for each in everything()
+        if each.path != SYSTEM and WORKSHOP not in each.path.parents
+        for name in names_not_everywhere(each)
+    ] == []
+
+
+def names_not_everywhere(module):
+    for node in module.nodes:
+        if isinstance(node, ast.Attribute):
+            name = ast.unparse(node)
+            if name in NOT_EVERYWHERE or node.attr in NOT_ON_EVERY_LOOP:
+                yield name
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if node.value in ("fork", "forkserver") or node.value.startswith("/proc"):
+                yield node.value
+        elif isinstance(node, ast.keyword) and node.arg in ("preexec_fn", "pass_fds"):
+            yield node.arg
+    yield from NOT_EVERYWHERE & module.imports()
+
+
+def test_the_module_for_systems_is_found_to_name_them():
+    module = next(each for each in harness() if each.path == SYSTEM)
+    assert {"os.killpg", "resource", "/proc", "fork"} <= set(names_not_everywhere(module))
+
+
 def test_settings_are_typed_values():
     """Only `config.py` reads them from a mapping. A peer's settings are its library's keyword arguments."""
     assert [
@@ -308,10 +348,9 @@ def folder(path, package):
 def test_only_one_module_reads_yaml():
     readers = {f"{each.path.relative_to(ROOT)}" for each in everything() if "yaml" in each.roots()}
     assert readers <= {
-        "harness/streamconform/yaml_text/reader.py",
+        "harness/streamconform/yaml_text/builder.py",
         "harness/streamconform/yaml_text/writer.py",
         "harness/streamconform_capture/importers/vcr.py",  # files of other tools, which have anchors and tags
-        "harness/dev/streamconform_dev/fuzz/imports.py",  # which writes damaged ones
     }
 
 

@@ -382,7 +382,8 @@ def test_a_file_may_have_exactly_the_bound(tmp_path, monkeypatch, entry):
     (path.parent / name).write_bytes(b"123456")
     with pytest.raises(SourceError) as caught:
         cassettes.load(tmp_path, API, "small")
-    problem = Problem(str(path), find_line(path, f"body: {name}"), f"`{name}` is larger than 5 bytes")
+    message = f"`{name}`: the file is larger than 5 bytes"
+    problem = Problem(str(path), find_line(path, f"body: {name}"), message)
     assert caught.value.problems == (problem,)
     with pytest.raises(SourceError) as caught:
         cassettes.save(tmp_path, builders.cassette(b"123456"))

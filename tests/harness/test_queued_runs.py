@@ -15,6 +15,7 @@ from streamconform.adapters.connect import HOST, Connection
 from streamconform.adapters.interface import Hang, Observation, ProtocolFault
 from streamconform.adapters.program import MAX_QUEUED, MAX_UNSENT, Collateral, Program
 from streamconform.model.case import Counts
+from streamconform.model.trial import Call
 from streamconform.run.plan import Settings
 from streamconform.run.session import SILENT, RunRequest, execute_run
 
@@ -55,7 +56,7 @@ BREAKS = {
     "invalid-answer": ("write(op='result', id=second); time.sleep(60)", "not-a-message"),
     "answers-twice": ("answer({'id': '1'}); time.sleep(60)", "answered-twice"),
     "answers-another": ("answer({'id': '99'}); time.sleep(60)", "unknown-id"),
-    "nests-deep": ("print('[' * 1000, flush=True); time.sleep(60)", "too-deep"),
+    "nests-deep": ("print('[' * 900 + ']' * 900, flush=True); time.sleep(60)", "too-deep"),
     "line-too-long": ("print('x' * 5000, flush=True); time.sleep(60)", "line-too-long"),
     "event-too-much": (
         "[write(op='event', id=second, event=1) for _ in range(11)]; time.sleep(60)",
@@ -234,7 +235,7 @@ def test_the_calls_of_one_trial_are_answered_before_the_trials_after_it(tmp_path
 
     def count(id_, *inputs):
         call = builders.call(list(inputs), Counts("increasing"), kind="tokens", id=f"common/tokens/{id_}")
-        return replace(call, case=replace(call.case, api=builders.ANTHROPIC))
+        return Call(replace(call.case, api=builders.ANTHROPIC))
 
     good, exits = make_trials(("good", "exits"))
     trials = (good, count("a", 1, 2), count("b", 1, 3, 4), count("c", 5, 6, 7, 8, 9), exits, count("d", 1, 2))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from streamconform.errors import SourceError
+from streamconform.files import MAX_TEXT
+from streamconform.yaml_text import builder
 from streamconform.yaml_text import reader as yaml_text
 
 
@@ -137,7 +139,7 @@ def test_all_problems_of_a_file_are_reported_at_once():
 def test_the_number_of_problems_is_bounded():
     with pytest.raises(SourceError) as caught:
         yaml_text.parse(b"- !t 1\n" * 5000, "f")
-    assert len(caught.value.problems) == yaml_text.MAX_PROBLEMS
+    assert len(caught.value.problems) == builder.MAX_PROBLEMS
 
 
 def test_64_levels_are_read_and_65_are_not():
@@ -148,9 +150,17 @@ def test_64_levels_are_read_and_65_are_not():
 
 def test_a_file_beyond_the_bound_is_not_read(tmp_path):
     path = tmp_path / "large.yaml"
-    path.write_bytes(b"#" * (yaml_text.MAX_BYTES + 1))
+    path.write_bytes(b"#" * (MAX_TEXT + 1))
     with pytest.raises(SourceError, match="larger than"):
         yaml_text.read(path)
+
+
+@pytest.mark.parametrize("item", [b"[],", b"- 1\n"])
+def test_too_many_values_are_refused(item, monkeypatch):
+    monkeypatch.setattr(builder, "MAX_VALUES", 50)
+    yaml_text.parse(b"[" + item * 20 + b"1]" if item == b"[]," else item * 50, "f")
+    with pytest.raises(SourceError, match="f: more than 50 values; split it"):
+        yaml_text.parse(b"[" + item * 50 + b"1]" if item == b"[]," else item * 51, "f")
 
 
 def test_a_folder_is_no_file(tmp_path):
@@ -168,5 +178,5 @@ def test_the_line_is_that_of_the_value_or_its_parent():
 
 @pytest.mark.parametrize("text", ["12", "1e5", "0b1", "0o7", "NO", "~", "", "true", "1.5", "00:30", "5abc"])
 def test_text_that_is_not_called_ambiguous_is_read_as_text(text):
-    if not yaml_text.is_ambiguous(text):
+    if not builder.is_ambiguous(text):
         assert yaml_text.parse(f"a: {text}".encode(), "f").value == {"a": text}

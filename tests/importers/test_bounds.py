@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from streamconform.errors import SourceError
+from streamconform.files import compressed, json_text
 from streamconform_capture import importers
-from streamconform_capture.importers import coding, import_file, langchain, vcr
-from streamconform_capture.importers.coding import decode_body
+from streamconform_capture.importers import import_file, langchain, vcr
+from streamconform_capture.importers.coding import DecodedBody, Undecodable, decode_body
 
 from .test_formats import tnetstring
 
@@ -28,6 +29,28 @@ def test_a_file_beyond_the_bound_is_not_parsed(monkeypatch):
     monkeypatch.setattr(importers, "MAX_FILE", 100)
     with pytest.raises(SourceError, match=r"a\.sse: larger than 100 bytes"):
         import_file(Path("a.sse"), b"x" * 101, API, None)
+
+
+@pytest.mark.parametrize("head", ['{"log": {"entries": [', '{"interactions": [', '{"body_b64": ['])
+def test_a_json_file_of_too_many_values_is_not_parsed(monkeypatch, head):
+    monkeypatch.setattr(json_text, "MAX_VALUES", 50)
+    with pytest.raises(SourceError, match=r"a\.json: more than 50 values"):
+        import_file(Path("a.json"), f"{head}{'1, ' * 60}1]".encode(), None, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.har", b'{"log":{"entries":[0,0,0,0]}}'),
+        ("a.yaml", b"interactions: [0, 0, 0, 0]"),
+        ("a.flow", b"10:4:type,0:~}" * 4),
+        ("a.httprr", b"httprr trace v1\n" + b"0 0\n" * 4),
+    ],
+)
+def test_a_file_of_too_many_exchanges_is_refused(name, data, monkeypatch):
+    monkeypatch.setattr(importers, "MAX_EXCHANGES", 3)
+    with pytest.raises(SourceError, match="more than 3 exchanges"):
+        import_file(Path(name), data, None, None)
 
 
 def test_a_vcrpy_cassette_of_too_many_nodes_is_refused(monkeypatch):
@@ -48,6 +71,11 @@ def test_a_flow_of_mitmproxy_is_read_up_to_32_levels():
         import_file(Path("a.flow"), tnetstring(nested(33)), None, None)
 
 
-def test_gzip_members_beyond_the_bound_are_not_decompressed(monkeypatch):
-    monkeypatch.setattr(coding, "MAX_MEMBERS", 3)
-    assert decode_body(gzip.compress(b"ab") * 5, "gzip").body == b"ab" * 3
+def test_a_body_of_many_gzip_members_is_decompressed_whole():
+    assert decode_body(gzip.compress(b"ab") * 500, "gzip") == DecodedBody(b"ab" * 500)
+
+
+def test_a_body_of_too_many_small_gzip_members_is_refused(monkeypatch):
+    monkeypatch.setattr(compressed, "MAX_MEMBERS", 3)
+    with pytest.raises(Undecodable, match="more than 3 small members"):
+        decode_body(gzip.compress(b"ab") * 5, "gzip")

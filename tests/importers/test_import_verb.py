@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from streamconform.run.exits import Exit
+from streamconform.errors import LostError
 from streamconform_capture import importers
 from streamconform_capture.cli.import_ import command
 
@@ -184,7 +184,7 @@ def test_help_imports_no_http_library():
     assert done.stdout == "[]\n"
 
 
-def test_an_exchange_that_is_neither_imported_nor_skipped_is_a_bug(project, monkeypatch, capsys):
+def test_an_exchange_that_is_neither_imported_nor_skipped_is_a_bug(project, monkeypatch):
     (project.folder / "three.flow").write_bytes(flow(BODY.encode()) * 3)
     monkeypatch.chdir(project.folder)
     whole = importers.import_file(
@@ -192,8 +192,8 @@ def test_an_exchange_that_is_neither_imported_nor_skipped_is_a_bug(project, monk
     )
     lossy = replace(whole, cassettes=whole.cassettes[:2])
     monkeypatch.setattr(importers, "import_file", lambda *_: lossy)
-    assert command.main(["three.flow"], standalone_mode=False) == Exit.BUG
-    assert "3 exchanges were read, but 2 imported and 0 not imported" in capsys.readouterr().err
+    with pytest.raises(LostError, match="3 exchanges read, but 2 imported, 0 not imported"):
+        command.main(["three.flow"], standalone_mode=False)
 
 
 UNSAVABLE = {

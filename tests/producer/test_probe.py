@@ -17,6 +17,7 @@ import pytest
 from streamconform.cli import main
 from streamconform.run.reading import read
 from streamconform.schemas import find_problems
+from streamconform_capture.probe.probe import _Probe
 
 from ..record.server import END, HEAD, Wait, chunk, replying
 from .servers import APIS, MODEL, Json, ServerMistake, serve_api
@@ -76,6 +77,20 @@ def test_a_valid_server_passes(api, tmp_path, probe):
     lines = (tmp_path / ".conform" / "probe.jsonl").read_text("utf-8").splitlines()
     assert [problem for line in lines for problem in find_problems("results.v1", json.loads(line))] == []
     assert {json.loads(line)["delivery"] for line in lines[1:-1]} == {None}
+
+
+def test_a_question_whose_result_is_lost_is_a_bug(probe, monkeypatch):
+    run_case, asked = _Probe._run_case, []
+
+    def run_another(self, case):
+        asked.append(case)
+        return run_case(self, asked[0] if len(asked) == 2 else case)
+
+    monkeypatch.setattr(_Probe, "_run_case", run_another)
+    with serve_api("openai-chat") as server:
+        output = probe(server.base_url, "--api", "openai-chat", "--model", MODEL)
+    assert output.code == 4
+    assert "The results do not add up" in output.out
 
 
 def drop_events(kind: str, events: list[Json]) -> list[Json]:

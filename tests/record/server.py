@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
+NAME = b"Server: scripted 1.0\r\n"
+HEAD = b"HTTP/1.1 200 OK\r\n" + NAME + b"Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
 END = b"0\r\n\r\n"
 
 
@@ -72,11 +73,8 @@ def stream(body: bytes, *, size: int = 100, headers: bytes = b"") -> tuple[Step,
 
 def document(status: bytes, body: bytes) -> tuple[Step, ...]:
     """Return the step that sends `body` as JSON."""
-    head = b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (
-        status,
-        len(body),
-    )
-    return (head + body,)
+    head = b"HTTP/1.1 %s\r\n%bContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    return (head % (status, NAME, len(body)) + body,)
 
 
 def _answer(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from streamconform.suite import cassettes
@@ -43,6 +45,22 @@ def test_every_form_of_a_key_in_a_body_is_found(sources):
     found = {problem.path.rpartition("-")[2].partition(".")[0] for problem in find(sources)}
     assert [form.name for number, form in enumerate(IN_BODY) if str(number) not in found] == []
     assert not any(str(clean.with_suffix("")) in problem.path for problem in find(sources))
+
+
+def test_a_pipe_is_not_waited_for(sources):
+    path = sources.specs / "anthropic-messages" / "pipe.yaml"
+    path.parent.mkdir()
+    os.mkfifo(path)
+    assert committed.start_scan([path], ())() == []  # loading reports it
+
+
+def test_a_file_that_is_too_large_to_scan_is_a_problem(sources, monkeypatch):
+    monkeypatch.setattr(committed, "MAX_BODY", 100)
+    path = sources.specs / "notes.txt"
+    path.write_text(f"{'x' * 100}{KEY}")
+    for _ in range(2):  # it is never remembered as clean
+        (problem,) = find(sources)
+        assert problem.message == "not scanned for secrets: the file is larger than 100 bytes"
 
 
 def test_a_problem_names_file_and_line_and_not_the_key(sources):

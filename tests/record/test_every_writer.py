@@ -14,7 +14,7 @@ HARNESS = Path(__file__).parents[2] / "harness"
 WRITERS = {
     "streamconform_capture/record/save.py": "the only writer of cassettes and drafts; it takes a `Scanned`",
     "streamconform_capture/record/committed.py": "digests of files without secrets, into the user's cache",
-    "streamconform/files.py": "writes for the modules in this list",
+    "streamconform/files/__init__.py": "writes for the modules in this list",
     "streamconform/suite/cassettes.py": "writes for `streamconform_capture/record/save.py`",
     "streamconform_capture/corpus/pull.py": "recordings of others, into the user's cache, as they are",
     "streamconform_capture/corpus/download.py": "a requirement for pip",

@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 import h11
 import pytest
 
+from streamconform.errors import LostError
 from streamconform.model.cassette import Cassette, ChunkMark, Recorded, Request
 from streamconform.run.exits import Exit
 from streamconform_capture.cli.record import listen as command
 from streamconform_capture.record import listen, live
-from streamconform_capture.record.exchange import Origin
 from streamconform_capture.record.listen import Overheard, Received, RecordingProxy, Upstream
-from streamconform_capture.record.listened import KeptExchange, ListenSettings, NotKept
+from streamconform_capture.record.listened import KeptExchange, NotKept
 
 from .anthropic import answer
 from .server import END, HEAD, Wait, chunk, replying, serving, stream
@@ -227,6 +227,7 @@ def test_chunks_beyond_the_limit_are_recorded_as_one_and_the_note_says_so(monkey
         status=200,
         headers={},
         body=BODY,
+        received=len(BODY),
         marks=tuple(kept[0].marks),
         cut=None,
     )
@@ -257,14 +258,6 @@ def make_exchange(number=1):
     )
 
 
-def make_writer(tmp_path):
-    return command._Writer(
-        ListenSettings(
-            specs=tmp_path / "specs", folder=tmp_path / "cassettes", name="a", topic="b", origin=Origin()
-        )
-    )
-
-
 def make_kept(tmp_path, body):
     cassette = Cassette(
         api="anthropic-messages",
@@ -280,11 +273,10 @@ def make_kept(tmp_path, body):
     return KeptExchange(cassette, tmp_path / "a.yaml", {}, (), is_twin=False)
 
 
-def test_every_answer_and_every_byte_is_saved_or_refused(tmp_path, monkeypatch, capsys):
+def test_every_answer_and_every_byte_is_saved_or_refused(tmp_path, capsys):
     kept = make_kept(tmp_path, BODY)
     results = iter([kept, NotKept("POST /v1/messages", "why", is_lost=True)])
-    monkeypatch.setattr(command, "keep_exchange", lambda *_: next(results))
-    writer = make_writer(tmp_path)
+    writer = command._Writer(lambda _: next(results))
     writer.add(make_exchange(1))
     writer.add(make_exchange(2))
     writer.finish(None)
@@ -295,27 +287,25 @@ def test_every_answer_and_every_byte_is_saved_or_refused(tmp_path, monkeypatch, 
 @pytest.mark.parametrize(
     ("body", "received"), [(BODY[:-1], Received(1, len(BODY))), (BODY, Received(2, 2 * len(BODY)))]
 )
-def test_a_byte_or_an_answer_that_is_lost_is_a_bug(tmp_path, monkeypatch, capsys, body, received):
-    monkeypatch.setattr(command, "keep_exchange", lambda *_: make_kept(tmp_path, body))
-    writer = make_writer(tmp_path)
+def test_a_byte_or_an_answer_that_is_lost_is_a_bug(tmp_path, body, received):
+    writer = command._Writer(lambda _: make_kept(tmp_path, body))
     writer.add(make_exchange())
     writer.finish(None)
-    assert writer.summarise(received) == Exit.BUG
-    message = (
-        f"{received.answers} answers with {received.bytes:,} bytes arrived, but 1 with {len(body):,} bytes"
-    )
-    assert message in capsys.readouterr().err
+    with pytest.raises(LostError) as raised:
+        writer.summarise(received)
+    assert f"{received.bytes:,} bytes received, but {len(body):,} saved or refused" in str(raised.value)
+    is_lost = "2 answers received, but 1 saved or refused" in str(raised.value)
+    assert is_lost == (received.answers == 2)
 
 
-def test_ctrl_c_does_not_wait_for_a_write_that_takes_too_long_and_names_it(tmp_path, monkeypatch, capsys):
+def test_ctrl_c_does_not_wait_for_a_write_that_takes_too_long_and_names_it(tmp_path, capsys):
     released = threading.Event()
 
     def keep_slowly(*_):
         released.wait(30)
         return make_kept(tmp_path, BODY)
 
-    monkeypatch.setattr(command, "keep_exchange", keep_slowly)
-    writer = make_writer(tmp_path)
+    writer = command._Writer(keep_slowly)
     writer.add(make_exchange(1))
     writer.add(make_exchange(2))
     began = time.monotonic()
@@ -330,13 +320,12 @@ def test_ctrl_c_does_not_wait_for_a_write_that_takes_too_long_and_names_it(tmp_p
     assert command.PATIENCE <= 2
 
 
-def test_ctrl_c_waits_as_long_as_exchanges_are_written(tmp_path, monkeypatch):
+def test_ctrl_c_waits_as_long_as_exchanges_are_written(tmp_path):
     def keep(*_):
         time.sleep(0.15)
         return make_kept(tmp_path, BODY)
 
-    monkeypatch.setattr(command, "keep_exchange", keep)
-    writer = make_writer(tmp_path)
+    writer = command._Writer(keep)
     for number in range(8):
         writer.add(replace(make_exchange(), number=number))
     writer.finish(0.6)

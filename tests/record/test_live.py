@@ -275,6 +275,7 @@ PLAIN = RawRecording(
     status=200,
     headers={"content-type": "text/event-stream"},
     body=b"data: 1\n\n",
+    received=9,
     marks=(ChunkMark(0, 3),),
     cut=None,
 )

@@ -39,6 +39,20 @@ REPLACED = {
     "in JSON by Go": ("https://x/a?b=1\\u0026token=Zk7Qx9mP2wL5", "Zk7Qx9mP2wL5"),
     "in HTML": ("https://x/a?b=1&amp;access_token=Zk7Qx9mP2wL5", "Zk7Qx9mP2wL5"),
     "in a URL in a URL": ("https://x/a?to=https%3A%2F%2Fy%3Fb%26api-key%3DZk7Qx9mP2wL5", "Zk7Qx9mP2wL5"),
+    "account after a line break": (r'{"text": "in:\norg-A1b2C3d4E5f6"}', "A1b2C3d4E5f6"),
+    "phone number": ('{"to": "+4791234567"}', "91234567"),
+    "phone number with spaces": ("call +47 912 34 567 now", "912 34 567"),
+    "phone number with parentheses": ("+1 (212) 867-5309", "867"),
+    "phone number after an escape": (r'{"text": "call:\n+4791234567"}', "91234567"),
+    "phone number of North America": ("212-867-5309, or (212) 867-5309", "867"),
+    "phone number with its country": ("1-212-867-5309", "867"),
+    "phone number of a country": ("0171 2345 678 or 030/87654321", "87654321"),
+    "number after a word": ('{"phone_number": "91234567"}', "91234567"),
+    "number in a sentence": ("My mobile number is 91 23 45 67.", "91 23 45 67"),
+    "number in JSON": ('{"tel": 912345678}', "912345678"),
+    "card number": ('{"card": "4929 4212 3460 0821"}', "4212"),
+    "card number without spaces": ("pay with 4929421234600821.", "4929421234600821"),
+    "card number of 15 digits": ("3714-496353-98431", "496353"),
     "authorization code": ("http://localhost/callback?code=4/0AX4XfWhZk7Qx9mP2&state=1", "0AX4XfWhZk7Qx9mP2"),
 }
 
@@ -50,6 +64,15 @@ KEPT = [
     "https://api.openai.com/v1/chat/completions?api-version=2024-10-21",
     '{"object": "chat.completion", "model": "gpt-4o"}',
     "projects and locations, /openai/deployments",
+    "ada@example.com, 555-0100, (212) 555-0142, +1 555 123 4567, 123-456-7890, +44 20 7946 0958",
+    "4111 1111 1111 1111, 4242424242424242, 3782-822463-10005",
+    "4929421234600822 and 4929 4212 3460 0820 have wrong check digits",
+    '{"created": 1732788000, "ms": 1732788000123, "sms": 1732788000, "prompt_tokens": 20478}',
+    '{"total_duration": 5191566416, "seed": 4611686018427387904, "logprob": -0.4929421234600821}',
+    '{"id": "call_4929421234600821", "file": "0171-4929421234600821-a", "at": "2026-11-28T10:11:12+01:00"}',
+    "0b1f6471-1bf0-4dda-aec3-212867530912, v2.12.867.5309, 127.0.0.1:8080, 10.212.867.5309",
+    "5d672d794929421234600821c15b13162d9279b0 and Zk7+4791234567/Qx9==",
+    "phone calls in 2017-2022, phone 12 of 345, telemetry 91234567, 1e+12345678",
 ]
 
 
@@ -80,6 +103,17 @@ def test_a_distinctive_name_is_replaced_everywhere_and_a_common_one_only_in_its_
     assert "tide-prod" not in "".join(project)
     deployment = replace("/openai/deployments/chat/x", '{"object": "chat.completion"}')
     assert deployment == ("/openai/deployments/xxx1/x", '{"object": "chat.completion"}')
+
+
+@pytest.mark.parametrize("before", [r"\n", r"\u003c", r"\\n", ""])
+def test_an_escape_before_an_address_stays_whole(before):
+    (replaced,) = replace(f'{{"text": "{before}ada@lovelace.org"}}')
+    assert replaced == f'{{"text": "{before}xxx@xxxxxxxx.xx1"}}'
+
+
+def test_digits_are_replaced_everywhere_if_they_are_many_and_otherwise_in_their_place():
+    texts = replace('{"phone": "912345678"}', "It is 912345678.", '{"tel": "9123456"}', "and 19123456")
+    assert texts == ('{"phone": "100000001"}', "It is 100000001.", '{"tel": "1000002"}', "and 19123456")
 
 
 def test_an_account_number_stays_a_number():

@@ -143,6 +143,17 @@ def test_a_choice_without_a_message_and_a_reason_is_no_answer() -> None:
     assert outcome({"choices": [{"index": 0}]}, "openai-chat")["status"] == "error"
 
 
+def test_a_document_without_a_reason_is_whole_if_it_has_an_answer() -> None:
+    entry = chat.call(index=None, id="a", name="f", args='{"x":1}')
+    for message, reason in (({"content": "Hi"}, "stop"), ({"tool_calls": [entry]}, "tool_use")):
+        answer = outcome({"choices": [{"index": 0, "message": message, "logprobs": None}]}, "openai-chat")
+        assert (answer["status"], answer["stop"]["reason"]) == ("complete", reason)
+        assert answer["stop"]["raw"] is None
+        assert all(block.get("complete", True) for block in answer["content"])
+    nothing = {"choices": [{"index": 0, "message": {"content": None}, "finish_reason": None}]}
+    assert outcome(nothing, "openai-chat")["status"] == "incomplete"
+
+
 @pytest.mark.parametrize("message", [{"content": "a", "tool_calls": [chat.call(id="a", name="f")]}, None])
 def test_an_error_in_a_choice_of_a_document_is_a_failed_answer(message: Any) -> None:
     choice = {"message": message, "finish_reason": "stop", "error": {"code": 502, "message": "m"}}

@@ -55,13 +55,15 @@ LENIENT: Mapping[str, str] = {
         """,
     "openai-chat": """
         arguments-absent-then-id-null arguments-as-empty-object arguments-as-object
-        arguments-null-only arguments-null-then-fragments call-in-the-finish-chunk
+        arguments-null-only arguments-null-then-fragments bare-fragments-of-both-calls
+        call-in-the-finish-chunk
         citations-on-every-chunk custom-call custom-call-beside-a-function-call
         content-filter-on-azure cost-reasoning-outside databricks-reasoning-parts
         empty-contents-beside-a-call end-turn-from-a-gateway finish-end
         finish-error finish-guardrail finish-insufficient-resource finish-model-length
         finish-network-error finish-reason-absent-until-the-end finish-reason-empty
-        finish-reason-empty-after-stop finish-reason-on-reasoning-chunks finish-sensitive
+        finish-reason-empty-after-stop finish-reason-in-capitals finish-reason-max-tokens-in-capitals
+        finish-reason-on-reasoning-chunks finish-sensitive
         finish-tool-call-singular finish-unknown id-absent id-always-empty id-before-name
         id-empty-on-later-fragments id-inside-function id-new-on-every-fragment
         id-null-on-the-second-call id-numeric
@@ -70,6 +72,7 @@ LENIENT: Mapping[str, str] = {
         length-in-a-custom-call
         mistral-both-parts-in-one-delta mistral-content-array name-after-first-arguments
         name-and-id-null-on-later-fragments name-empty-on-later-fragments
+        null-id-and-name-on-later-fragments
         one-id-under-several-indexes reasoning-only stop-on-every-chunk tool-calls-without-a-call
         type-null usage-after-done usage-empty-object usage-fields-in-two-reports
         usage-before-the-answer-and-behind-it usage-reasoning-outside usage-then-null
@@ -77,7 +80,8 @@ LENIENT: Mapping[str, str] = {
     "openai-responses": """
         arguments-begin-in-item-added arguments-in-item-added arguments-only-in-arguments-done
         arguments-only-in-item-done cancelled completed-output-empty completed-without-output
-        deltas-without-done-events no-arguments-done no-item-done-after-call only-the-snapshot-call
+        deltas-without-done-events half-a-character-per-delta no-arguments-done no-item-done-after-call
+        only-the-snapshot-call refusal-without-part-events
         only-the-snapshot-text partial-deltas-then-done snapshot-has-one-item-more
         summary-without-part-events text-only-in-text-done usage-null-on-completed
         """,

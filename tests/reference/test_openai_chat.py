@@ -673,6 +673,9 @@ def test_cost_follows_from_the_buckets_and_the_tier_of_the_response() -> None:
     assert decode(late, pricing=prices).outcome["cost"]["total"] == "0.026"
     mistral = body.replace(b'"total_tokens"', b'"service_tier": "flex", "total_tokens"')
     assert decode(mistral, pricing=prices).outcome["cost"]["total"] == "0.026"
+    traffic = b'"extra_properties": {"google": {"traffic_type": "ON_DEMAND_FLEX"}}, "total_tokens"'
+    vertex = body.replace(b'"total_tokens"', traffic)
+    assert decode(vertex, pricing=prices).outcome["cost"]["total"] == "0.026"
 
 
 def test_id_and_model_are_the_first_that_are_not_empty() -> None:

@@ -35,6 +35,7 @@ CASES = cases()
 
 # Cases whose conversation has a different form after being written as a request and read again, and why.
 TOLD_OTHERWISE: Mapping[str, str] = {
+    "anthropic-messages/requests-history/blank-text-alone": "blank text is not sent",
     "anthropic-messages/requests-history/blank-text-beside-a-call": "blank text is not sent",
     "anthropic-messages/requests-history/answer-of-nothing": "messages of one role in a row are one message",
     "anthropic-messages/requests/user-texts-in-a-row": "messages of one role in a row are one message",

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Greeting, Observation
@@ -190,7 +191,7 @@ def test_a_mistake_in_the_round_trip_is_reported_at_its_path(sources, tmp_path):
     (tmp_path / "wayward.py").write_text(WAYWARD, "utf-8")
     (trial,) = trials(sources, "whole")
     judged = [
-        replace(
+        structs.replace(
             trial, case=replace(trial.case, id=name, conversation={**trial.case.conversation, "model": name})
         )
         for name in WENT
@@ -364,7 +365,7 @@ def test_such_a_client_names_the_answer_that_it_got(tmp_path):
     (tmp_path / "stateful.py").write_text(STATEFUL, "utf-8")
     case = next(case for case in bundled_round_trips() if case.api == "openai-responses")
     (trial,) = expand([case], ("whole",), "http", 0)
-    wrong = replace(
+    wrong = structs.replace(
         trial, case=replace(trial.case, conversation={**trial.case.conversation, "model": "wrong"})
     )
     finished = run(tmp_path, (wrong,), connect("python:stateful:adapter"))

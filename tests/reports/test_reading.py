@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
 from streamconform.cli.report import KINDS
 from streamconform.errors import ReportError
+from streamconform.files import json_text
 from streamconform.model.result import Footer
 from streamconform.reports import render
 from streamconform.run.merge import merge
@@ -83,6 +87,36 @@ def test_results_cut_at_any_byte_are_read_up_to_the_last_whole_trial(tmp_path):
     for size in range(len(lines[-1])):
         path.write_bytes(head + lines[-1][:size])
         assert read(path).footer == (WHOLE.footer if size == len(lines[-1]) - 1 else None)
+
+
+def test_compressed_results_are_read_to_the_place_where_they_are_cut(tmp_path):
+    path = tmp_path / "results.jsonl.gz"
+    data = gzip.compress(DATA)
+    path.write_bytes(data)
+    assert read(path) == WHOLE
+    path.write_bytes(data[: len(data) // 2])
+    cut = read(path)
+    assert cut.footer is None
+    assert cut.trials
+    assert cut.trials == WHOLE.trials[: len(cut.trials)]
+    path.write_bytes(data[: len(data) // 2] + data[:100])
+    assert "its gzip data is damaged" in read_or_refused(path)[1]
+
+
+def test_a_line_of_too_many_values_is_not_parsed(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_text, "MAX_VALUES", 50)
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(b'{"kind": "header", "x": [' + b"[]," * 60 + b"1]}\n")
+    assert read_or_refused(path)[1].endswith("results.jsonl:1: more than 50 values")
+
+
+def test_results_may_come_from_a_pipe(tmp_path):
+    path = tmp_path / "results.jsonl"
+    os.mkfifo(path)
+    with ThreadPoolExecutor() as pool:
+        written = pool.submit(path.write_bytes, DATA)
+        assert read(path) == WHOLE
+    assert written.result() == len(DATA)
 
 
 def test_results_cut_in_the_header_are_no_results(tmp_path):

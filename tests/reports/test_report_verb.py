@@ -140,7 +140,7 @@ def test_shards_in_two_files_are_one_report(project):
             ("report", "junit"),
             "no results in `.conform/runs`; `conform run` writes them",
         ),
-        (("report", "junit", "."), "`.` cannot be read: Is a directory"),
+        (("report", "junit", "."), "`.` cannot be read: it is a folder, expected a regular file"),
         (("report", "junit", "empty"), "`empty` contains no results: the file is empty"),
         (("report", "junit", "half"), "`half` contains no results: the run was killed before its first line"),
         (("report", "junit", "broken"), "broken:2: invalid JSON: "),
@@ -191,6 +191,34 @@ def test_a_run_that_was_killed_is_reported_up_to_the_last_trial(project, lines):
     assert ran.err.startswith(f"{CUT}{whole - 1} of ")
     assert project.run("report", "junit=a.xml").err == ran.err
     xmlschema.XMLSchema(HERE / "junit.xsd").validate(project.folder / "a.xml")
+
+
+def remove_line(path, number):
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    del lines[number]
+    path.write_text("".join(lines), "utf-8")
+
+
+def test_a_file_that_lacks_trials_although_it_says_complete_is_named_and_can_be_resumed(project):
+    shards = [project.folder / f"{number}.jsonl" for number in (1, 2)]
+    for number, path in enumerate(shards, start=1):
+        ran = project.run(
+            "run", "-k", "ollama-chat/text/*", "--shard", f"{number}/2", "--report", f"jsonl={path}"
+        )
+        assert ran.code == 0
+    trials = len(shards[0].read_text("utf-8").splitlines()) - 2
+    remove_line(shards[0], 3)
+    lost = f"1 of {trials} trials have no result"
+    for words in (("report", "badge", "1.jsonl"), ("diff", "1.jsonl", "1.jsonl")):
+        ran = project.run(*words)
+        assert (ran.code, lost in ran.err) == (4, True), ran.err
+    remove_line(shards[1], -1)  # now the merged results are incomplete for another reason too
+    ran = project.run("report", "badge", "1.jsonl", "2.jsonl")
+    assert ran.code == 4
+    assert f"warning: the results in 1.jsonl are incomplete: the results do not add up: {lost}" in ran.err
+    assert "warning: the results in 2.jsonl are incomplete: the run was killed" in ran.err
+    assert project.run("run", "--resume", "--report", "jsonl=1.jsonl").code == 0
+    assert project.run("report", "badge", "1.jsonl").code == 0
 
 
 def test_a_run_that_was_killed_before_its_header_has_nothing_to_report(project):

@@ -28,8 +28,9 @@ from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf
 from streamconform.model.request import Exactly, Fields, Items, JsonText, OneOf, RequestExpectation, SameAs
 from streamconform.model.trial import DELIVERY_SETS, FAULT_SETS, SAMPLED, RoundTrip, supported_inputs
 from streamconform.schemas import find_problems
+from streamconform.suite.build import COMMON
 from streamconform.suite.expand import expand
-from streamconform.suite.load import COMMON, Sources
+from streamconform.suite.load import Sources
 from streamconform_dev import artifact
 from tests.bundled_suite import SOURCES, cases
 

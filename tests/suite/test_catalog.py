@@ -113,7 +113,8 @@ def test_an_ending_without_a_folder_may_be_in_every_file(tmp_path):
     assert read_catalog(Sources(tmp_path, tmp_path)).list_ids_ending("a") == ids
 
 
-def test_only_the_files_of_the_selected_cases_are_read(monkeypatch):
+def test_only_the_files_of_the_selected_cases_are_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("CONFORM_CACHE", str(tmp_path))  # nothing is kept there
     read, parse = [], reader.parse
 
     def parse_and_note(data, name):

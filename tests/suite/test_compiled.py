@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 
 import pytest
 
@@ -10,8 +10,8 @@ from streamconform.errors import SourceError
 from streamconform.model.case import CallCase
 from streamconform.model.trial import AS_IS, DELIVERY_SETS, SAMPLED
 from streamconform.suite import cassettes, compiled, expand, selection
-from streamconform.suite import load as load_module
-from streamconform.suite.load import Sources, list_spec_files, load, load_heads
+from streamconform.suite.catalog import read_catalog
+from streamconform.suite.load import Sources, collect, list_spec_files, load, load_heads
 from streamconform.suite.selection import SelectionSettings, select
 from streamconform.yaml_text import reader
 from tests.bundled_suite import SOURCES, cases
@@ -32,7 +32,7 @@ cases:
 """
 CASES = [case for case in cases() if case.api in (None, "cohere-chat")]
 SETTINGS = SelectionSettings()
-TOPICS = tuple(f"t{number}" for number in range(compiled.MIN_FILES))
+TOPICS = ("t0", "t1", "t2", "t3")
 
 
 @pytest.fixture
@@ -70,6 +70,14 @@ def parsed(monkeypatch):
     return names
 
 
+def list_fields(found):
+    """Return the fields of cases, and of the cases and cassettes in them: lazy ones are of other classes."""
+    return [
+        {field.name: list_fields([value])[0] if is_dataclass(value) else value for field, value in pairs}
+        for pairs in ([(field, getattr(each, field.name)) for field in fields(each)] for each in found)
+    ]
+
+
 def write(sources, topic, text=SPEC):
     path = sources.specs / builders.ANTHROPIC / f"{topic}.yaml"
     path.write_text(text.format(topic=topic), "utf-8")
@@ -77,27 +85,57 @@ def write(sources, topic, text=SPEC):
 
 
 def keep(parsed):
-    """Select from the suite for the first time, and return the file that was kept."""
+    """Select from the suite for the first time, and return the folder of the files that were kept."""
     select(SETTINGS)
     parsed.clear()
-    (path,) = (compiled.find_user_cache(None) / compiled.FOLDER).iterdir()
-    return path
+    (folder,) = (compiled.find_user_cache(None) / compiled.FOLDER).iterdir()
+    return folder
+
+
+def load_heads_of(sources, cases):
+    files, ids = list_spec_files(sources.specs), [case.id for case in cases]
+    return load_heads(sources, files, ids, compiled.find_store(sources.specs))
 
 
 def test_a_suite_is_parsed_once(sources, parsed):
     first = load(sources)
     assert sorted(parsed) == ["small.yaml", *(f"{topic}.yaml" for topic in TOPICS)]
     parsed.clear()
-    assert load(sources) == first
-    assert load_heads(sources, list_spec_files(sources.specs), [case.id for case in first]) != ()
+    assert list_fields(load(sources)) == list_fields(first)
+    assert [head.title for head in load_heads_of(sources, first)] == ["A small answer"] * len(TOPICS)
+    assert read_catalog(sources).ids == tuple(case.id for case in first)
     assert parsed == []
 
 
-def test_a_changed_spec_is_seen_and_only_it_is_parsed(sources, parsed):
+@pytest.mark.usefixtures("sources")
+def test_only_what_selecting_needs_is_made_before_a_case_is_used(parsed, monkeypatch):
+    keep(parsed)
+    made = []
+    build = compiled.build_case
+    monkeypatch.setattr(
+        compiled, "build_case", lambda *given: made.append(given[1]["title"]) or build(*given)
+    )
+    selection = select(SETTINGS)
+    assert selection.compute_digest()
+    assert made == []
+    assert {trial.case.title for trial in selection.trials} == {"A small answer"}
+    assert len(made) == len(TOPICS)
+
+
+def test_a_lazy_case_can_be_replaced_and_has_no_other_attributes(sources, parsed):
+    keep(parsed)
+    case = load(sources)[0]
+    assert replace(case, title="Other").title == "Other"
+    assert replace(case, title="Other").cassette.status == case.cassette.status
+    with pytest.raises(AttributeError, match="missing"):
+        _ = case.missing
+
+
+def test_a_changed_spec_is_seen_and_only_its_files_are_parsed(sources, parsed):
     keep(parsed)
     write(sources, "t3", SPEC.replace("A small", "Another"))
     assert [case.title for case in load(sources)].count("Another answer") == 1
-    assert parsed == ["t3.yaml"]
+    assert parsed == ["t3.yaml", "small.yaml"]
     parsed.clear()
     load(sources)
     assert parsed == []
@@ -108,7 +146,7 @@ def test_a_changed_cassette_and_a_changed_body_are_seen(sources, parsed):
     path = cassettes.save(sources.cassettes, builders.cassette(b"data: {}\n\n"))
     parsed.clear()
     assert {case.cassette.body for case in load(sources)} == {b"data: {}\n\n"}
-    assert parsed == ["small.yaml"]
+    assert parsed.count("small.yaml") == 1
     path.with_suffix(".sse").write_bytes(b"data: []\n\n")
     with pytest.raises(SourceError, match="was changed"):
         load(sources)
@@ -122,23 +160,23 @@ def test_an_added_and_a_removed_spec_are_seen(sources, parsed):
     assert topics == ["added", *TOPICS[1:]]
 
 
-def test_what_a_whole_suite_no_longer_uses_is_dropped(sources, parsed):
-    path = keep(parsed)
-    size = path.stat().st_size
-    for number in range(5):
+def test_a_changed_spec_takes_the_place_of_the_earlier_one(sources, parsed):
+    folder = keep(parsed)
+    for number in range(3):
         write(sources, "t3", SPEC.replace("A small", f"A{number:06}"))
         select(SETTINGS)
-        assert path.stat().st_size == size
+        assert len([*folder.rglob("*.*")]) == len(TOPICS)
 
 
-def test_a_part_of_a_suite_keeps_the_rest(sources, parsed):
-    keep(parsed)
-    write(sources, "added")
-    files = [path for path in list_spec_files(sources.specs) if path.stem not in TOPICS[:1]]
-    load(sources, files)
+def test_a_spec_is_kept_only_if_all_its_cases_are_loaded(sources, cache, parsed):
+    again = SPEC.partition("cases:\n")[2].replace("id: small", "id: again")
+    path = write(sources, "t0", SPEC + again)
+    for ids, kept in ((["again"], 0), (["again", "small"], 1)):
+        assert len(load(sources, [path], [f"{builders.ANTHROPIC}/t0/{name}" for name in ids])) == len(ids)
+        assert len([*cache.rglob("*.*")]) == kept
     parsed.clear()
-    load(sources)
-    assert parsed == []
+    (case,) = load(sources, [path], [f"{builders.ANTHROPIC}/t0/again"])
+    assert (case.title, parsed) == ("A small answer", [])
 
 
 def flip(data, place):
@@ -159,13 +197,13 @@ def flip(data, place):
 )
 @pytest.mark.usefixtures("sources")
 def test_a_damaged_file_is_written_again(parsed, damage):
-    path = keep(parsed)
+    path = keep(parsed) / builders.ANTHROPIC / "t3.msgpack"
     data = path.read_bytes()
     path.write_bytes(damage(data))
     assert [trial.case.title for trial in select(SETTINGS).trials if trial.delivery == AS_IS] == [
         "A small answer"
     ] * len(TOPICS)
-    assert len(parsed) == len(TOPICS) + 1
+    assert parsed == ["t3.yaml", "small.yaml"]
     assert path.read_bytes() == data
 
 
@@ -190,8 +228,7 @@ def test_without_a_writable_cache_the_suite_is_loaded(sources, cache, parsed):
     assert len(parsed) == 2 * (len(TOPICS) + 1)
 
 
-def test_nothing_is_kept_of_a_few_files_or_of_another_suite(sources, cache, monkeypatch):
-    load(sources, list_spec_files(sources.specs)[1:])
+def test_nothing_is_kept_of_another_suite(sources, cache, monkeypatch):
     monkeypatch.setattr(compiled, "find_bundled", lambda _: sources.specs / "other")
     load(sources)
     assert not cache.exists()
@@ -209,8 +246,7 @@ def test_problems_found_in_a_kept_spec_have_their_lines(sources, parsed):
 
 
 def test_a_file_next_to_the_specs_is_used_and_the_users_cache_is_not(sources, cache, parsed):
-    kept = keep(parsed)
-    kept.rename(sources.specs.parent / compiled.NAME)
+    keep(parsed).rename(sources.specs.parent / compiled.NAME)
     cache.rmdir()
     load(sources)
     assert parsed == []
@@ -222,7 +258,7 @@ def listed(monkeypatch):
     """The ids of the cases whose trials are listed."""
     ids = []
     list_names = expand.list_trial_names
-    monkeypatch.setattr(load_module, "list_trial_names", lambda case: ids.append(case.id) or list_names(case))
+    monkeypatch.setattr(compiled, "list_trial_names", lambda case: ids.append(case.id) or list_names(case))
     return ids
 
 
@@ -253,11 +289,11 @@ def test_integers_of_any_size_are_kept(sources, parsed):
 
 @pytest.mark.slow
 def test_the_bundled_suite_is_the_same_parsed_and_kept(cache, parsed):
-    first = load(SOURCES)
-    assert first == cases()
+    first = list_fields(collect(SOURCES, list_spec_files(SOURCES.specs)).cases)
+    assert list_fields(load(SOURCES)) == first
     assert cache.exists()
     parsed.clear()
-    assert load(SOURCES) == first
+    assert list_fields(load(SOURCES)) == first
     assert parsed == []
 
 
@@ -268,5 +304,5 @@ def test_kept_names_give_the_trials_that_are_listed_anew(which):
     names = {case.id: expand.list_trial_names(case) for case in CASES if not isinstance(case, CallCase)}
     for mode, faults in (("bytes", "one"), ("push", "all"), ("http", "all"), ("http", "one")):
         how = CASES, DELIVERY_SETS[which], mode, expand.DEFAULT_SEED, faults, sampled
-        kept = expand.expand(*how, lambda case: names[case.id])
+        kept = expand.expand(*how, names.__getitem__)
         assert [*kept] == [*expand.expand(*how)]

@@ -47,8 +47,9 @@ from streamconform.model.trial import (
     Trial,
     supported_inputs,
 )
+from streamconform.suite.build import COMMON
 from streamconform.suite.expand import expand
-from streamconform.suite.load import COMMON, Sources, load
+from streamconform.suite.load import Sources, load
 
 SAFE_INTEGER: Final = 2**53
 """The smallest integer that a reader with only 64-bit floats may confuse with another one."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Final, TypeVar
 
 from msgspec import Struct
+
+from streamconform.system import CLOCK_TICKS, PROC
 
 T = TypeVar("T")
 
@@ -55,7 +56,7 @@ class IdleTooLongError(TimeoutError):
         self.seconds = seconds
 
 
-def read_activity(pids: Iterable[int], proc: Path = Path("/proc")) -> Activity:
+def read_activity(pids: Iterable[int], proc: Path = PROC) -> Activity:
     """Return the activity of the running processes in `pids` and of the ended children they waited for."""
     ticks, is_runnable = 0, False
     for pid in pids:
@@ -65,7 +66,7 @@ def read_activity(pids: Iterable[int], proc: Path = Path("/proc")) -> Activity:
             fields = (proc / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
             ticks += sum(map(int, fields[11:15]))
             is_runnable = is_runnable or fields[0] in _RUNNABLE
-    return Activity(ticks / os.sysconf("SC_CLK_TCK"), is_runnable)
+    return Activity(ticks / CLOCK_TICKS, is_runnable)
 
 
 async def wait_while_busy(

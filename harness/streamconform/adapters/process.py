@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable
 from streamconform.adapters.environment import remove_secrets
 from streamconform.adapters.idle_limit import Activity, read_activity, wait_while_busy
 from streamconform.adapters.process_cleanup import (
-    HAS_PROC,
     create_mark,
     find_marked,
     kill_marked,
@@ -25,6 +24,7 @@ from streamconform.adapters.process_cleanup import (
     list_descendants,
 )
 from streamconform.printable import escape_line
+from streamconform.system import HAS_PROC, kill_group
 
 STDERR_KEPT_LINES = 60
 """Number of stderr lines to keep: a stack trace may follow the line that contains the error."""
@@ -189,9 +189,9 @@ class Process:
         return stdin
 
     def _kill_group(self) -> None:
-        if self._transport is not None:
+        if self._transport is not None and not kill_group(self._transport.get_pid()):
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._transport.get_pid(), signal.SIGKILL)
+                self._transport.terminate()  # at once, on Windows
 
 
 class _Pipes(asyncio.SubprocessProtocol):

@@ -18,14 +18,14 @@ import contextlib
 import os
 import re
 import secrets
-import signal
 import subprocess
-import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+
+from streamconform.system import PROC, kill, limit_locks
 
 PREFIX: Final = "CONFORM_PROGRAM_"
 ROUNDS: Final = 20
@@ -35,10 +35,7 @@ another one before it is killed.
 PAUSE: Final = 0.005
 """Seconds between two scans."""
 PS_SECONDS: Final = 5.0
-_RLIMIT_LOCKS: Final = 10
 _LOCKS_LINE: Final = re.compile(rb"^Max file locks +(\d+) ", re.MULTILINE)
-_PROC: Final = Path("/proc")
-HAS_PROC: Final = sys.platform == "linux"
 
 
 class Mark(Struct, frozen=True):
@@ -58,20 +55,14 @@ def create_mark() -> Mark:
 
 def limit_process(pid: int, mark: Mark) -> None:
     """Give the process `pid` the resource limit from `mark` if the system can; its children inherit it."""
-    if sys.platform == "linux":
-        import resource
-
-        # Fails if the hard limit was lowered, or if the process has ended.
-        with contextlib.suppress(OSError, ValueError):
-            _, hard = resource.prlimit(pid, _RLIMIT_LOCKS)
-            resource.prlimit(pid, _RLIMIT_LOCKS, (mark.limit, hard))
+    limit_locks(pid, mark.limit)
 
 
 def find_marked(mark: Mark) -> frozenset[int]:
     """Return the ids of running processes with `mark`; the result is empty on systems without `/proc`."""
     pids = set()
     with contextlib.suppress(OSError):
-        for entry in _PROC.iterdir():
+        for entry in PROC.iterdir():
             if entry.name.isdigit() and _is_marked(entry, mark):
                 pids.add(int(entry.name))
     return frozenset(pids)
@@ -129,5 +120,4 @@ async def kill_marked(mark: Mark, *, group: int, descendants: frozenset[int] = f
 
 def _kill(pids: frozenset[int]) -> None:
     for pid in pids:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+        kill(pid)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection, get_python_target
@@ -44,8 +46,7 @@ STOP_SECONDS = 2.0
 """Time limit for each step of a shutdown: exiting after `stop`, and disappearing after a kill."""
 
 
-@dataclass(frozen=True, slots=True)
-class Collateral:
+class Collateral(Struct, frozen=True):
     """No answer, because the program ended while it had several runs: retry each one.
 
     If the program answers in order, the first of these runs got the blame, and this one was not begun.
@@ -53,8 +54,7 @@ class Collateral:
     """
 
 
-@dataclass(slots=True)
-class PendingRun:
+class PendingRun(Struct):
     """A run that has been sent but not yet answered."""
 
     id: str

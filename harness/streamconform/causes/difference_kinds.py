@@ -10,10 +10,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from itertools import combinations, permutations
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from streamconform.judge.compare import (
     BLOCK_MISSING,
@@ -58,8 +59,7 @@ _MAX_BLOCKS: Final = 200
 _CACHE_BUCKETS: Final = ("cache_read", "cache_write")
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """The kind of difference in a check."""
 
     path: str

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamconform.causes.difference_kinds import Difference, classify_check
 from streamconform.causes.raised import ExceptionRecord, read_raised
@@ -62,8 +64,7 @@ _BUNDLE: Final = re.compile(r"(.*[/\\])?(index|main|bundle)\.[a-z]+")
 """Matches files that may be a whole library."""
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(Struct, frozen=True):
     """Why one trial did not pass: the root check, and its headline."""
 
     id: str

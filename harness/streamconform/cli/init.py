@@ -10,7 +10,7 @@ import click
 from streamconform.apis import APIS, TEMPLATE_API
 from streamconform.cli import commands
 from streamconform.errors import UsageError
-from streamconform.files import write_atomically
+from streamconform.files import read_regular, write_atomically
 from streamconform.init.plan import (
     ADAPTER_MODES,
     LANGUAGES,
@@ -106,7 +106,7 @@ def _write_file(folder: Path, file: NewFile | Kept, *, force: bool, dry_run: boo
 def _write(path: Path, file: NewFile, *, exists: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if file.appends:
-        before = path.read_bytes()
+        before = read_regular(path)
         line_end = b"\r\n" if b"\r\n" in before else b"\n"
         with path.open("ab") as stream:
             stream.write(

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from streamconform.errors import ReportError, UsageError
-from streamconform.files import write_atomically
+from streamconform.files import read_regular, write_atomically
 from streamconform.known_failures.file import apply_amendment
 from streamconform.known_failures.match import OutdatedEntry
 from streamconform.known_failures.model import KnownFailures
@@ -151,7 +151,7 @@ def _write_file(file: KnownFailuresFile, data: bytes) -> None:
     """Write `data`, unless the file was changed since it was read. Raises `ReportError`."""
     name = file.listed.known.path
     try:
-        current = file.path.read_bytes() if file.path.exists() else None
+        current = read_regular(file.path) if file.path.exists() else None
         if current != (None if file.is_new else file.data):
             raise ReportError(f"`{name}` was changed during the run; run again")
         file.path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-import click
-
 from streamconform.adapters import protocol
 from streamconform.adapters.interface import Answer, Greeting, Observation, Output
 from streamconform.errors import SelectionError, UsageError
+from streamconform.files import read_given
 from streamconform.judge.judge import Judgement, judge
 from streamconform.model.capability import CAPABILITIES, Capability
 from streamconform.model.trial import AnyTrial, Call, RoundTrip
@@ -67,13 +66,9 @@ def judge_file(file: str, trial: AnyTrial, capabilities: tuple[Capability, ...])
 def _read_answer(file: str, trial: AnyTrial) -> Answer:
     """Return the answer in `file`. Raises `UsageError` if the file contains no answer."""
     try:
-        with click.open_file(file, "rb") as stream:
-            # One byte more than the limit, so that a larger file is recognized without reading all of it.
-            data = stream.read(protocol.MAX_LINE + 1)
+        data = read_given(file, protocol.MAX_LINE)
     except OSError as error:
         raise UsageError(f"`{file}` cannot be read: {error.strerror}") from error
-    if len(data) > protocol.MAX_LINE:
-        raise UsageError(f"`{file}` is larger than {protocol.MAX_LINE:,} bytes, the limit for an outcome")
     if isinstance(trial, Call):
         return Output(_parse(file, data, protocol.parse_value, "a JSON value", "the function's output"))
     document = _parse(file, data, protocol.parse_object, "a JSON object", SHAPE)

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from streamconform.apis import APIS
+from streamconform.files import read_regular
 from streamconform.model.result import Header
 from streamconform.plural import format_count
+from streamconform.suite.build import COMMON
 from streamconform.suite.catalog import Catalog
-from streamconform.suite.load import COMMON
 from streamconform.suite.profiles import Profile
 
 NARROWING: Final = ("select", "level", "shard", "last_failed")
@@ -38,7 +39,7 @@ def describe_rest(
     total = sum(
         len(catalog.read_ids((path,)))
         for path in catalog.paths
-        if path.parent.name in included and (over_http or not _ROUND_TRIPS.search(path.read_bytes()))
+        if path.parent.name in included and (over_http or not _ROUND_TRIPS.search(read_regular(path)))
     )
     count = sum(id_.partition("/")[0] in included for id_ in profile.cases)
     where = f" of {apis[0] if len(apis) == 1 else f'{len(apis)} APIs'}" if COMMON not in included else ""

@@ -15,7 +15,7 @@ from streamconform import reports
 from streamconform.adapters.forms import load_forms
 from streamconform.cli import options
 from streamconform.errors import UsageError
-from streamconform.reports.summary import describe_incomplete, is_inconsistent
+from streamconform.reports.summary import describe_incomplete, is_inconsistent, list_incomplete
 from streamconform.reports.terminal import Terminal
 from streamconform.run.exits import Exit
 from streamconform.run.merge import merge
@@ -88,7 +88,8 @@ def command(
     kind, path = _parse_kind(report)
     if answers is not None and results:
         raise UsageError("`--judge` reads saved answers; leave out the results files")
-    merged = _judge_answers(answers) if answers is not None else _read_results(results)
+    runs = _read_runs(results) if answers is None else []
+    merged = merge(runs) if answers is None else _judge_answers(answers)
     baseline_results = options.read_baseline(baseline, (kind,))
     if kind == TERMINAL:
         _print_results(merged, verbose, durations, path)
@@ -96,10 +97,9 @@ def command(
         reports.write_text(path or "-", reports.render(kind, merged))
     else:
         reports.write_report(kind, path or "-", merged, _load_page_context(merged), baseline_results)
-    reason = describe_incomplete(merged)
-    if reason is not None:
-        click.echo(f"warning: the results are incomplete: {reason}", err=True)
-    if is_inconsistent(merged):
+    _print_warnings(merged, runs)
+    # A file may be inconsistent although the merged results are merely incomplete, as another file is.
+    if any(map(is_inconsistent, (merged, *(run for _, run in runs)))):
         ctx.exit(Exit.BUG)
     if exit_code:
         ctx.exit(Exit.INTERRUPTED if merged.footer is None else merged.footer.exit)
@@ -117,9 +117,18 @@ def _parse_kind(report: str) -> tuple[str, str]:
     return kind, path
 
 
-def _read_results(names: Sequence[str]) -> Results:
+def _read_runs(names: Sequence[str]) -> list[tuple[str, Results]]:
     paths = [resolve_results(name) for name in names] or [get_latest_results()]
-    return merge([(str(path), read(path)) for path in paths])
+    return [(str(path), read(path)) for path in paths]
+
+
+def _print_warnings(merged: Results, runs: Sequence[tuple[str, Results]]) -> None:
+    """Print which of several files are incomplete, and that the merged results are."""
+    for line in list_incomplete(runs) if len(runs) > 1 else ():
+        click.echo(f"warning: {line}", err=True)
+    reason = describe_incomplete(merged)
+    if reason is not None:
+        click.echo(f"warning: the results are incomplete: {reason}", err=True)
 
 
 def _judge_answers(path: Path) -> Results:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from streamconform.cli import options
 from streamconform.config import ProjectSettings
 from streamconform.errors import UsageError
+from streamconform.reports.summary import is_inconsistent
 from streamconform.run.results import Results
 from streamconform.suite.profiles import find_release
 from streamconform.suite.selection import SelectionSettings, find_sources
@@ -48,7 +49,7 @@ def apply_interrupted(
     Raises `UsageError` if the run was not interrupted, or if a command-line option differs from that run's.
     """
     header = earlier.header
-    if earlier.footer is not None and earlier.footer.complete:
+    if earlier.footer is not None and earlier.footer.complete and not is_inconsistent(earlier):
         raise UsageError(f"nothing to resume: the run in `{path}` is complete")
     # The trials were selected from an earlier run's results, but the last run is now the interrupted one.
     if header.selection.get("last_failed"):

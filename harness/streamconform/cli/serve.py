@@ -28,6 +28,7 @@ from streamconform.suite.catalog import read_catalog
 from streamconform.suite.expand import make_trial
 from streamconform.suite.select import select_apis, select_ids
 from streamconform.suite.selection import find_sources
+from streamconform.system import calling_on_signals, raise_file_limit
 
 LIMITS: Final = ServerLimits(connections=2048, request_seconds=3600, idle_seconds=3600, stall_seconds=None)
 """Limits that allow a client to pause in a debugger, and to be tested under load."""
@@ -98,7 +99,7 @@ def command(
     if not cases:
         raise SelectionError("no case with a stream is selected")
 
-    _raise_file_limit(LIMITS.connections + OTHER_FILES)
+    raise_file_limit(LIMITS.connections + OTHER_FILES)
     watch = None if quiet else _log_request
     asyncio.run(_serve(_make_server(cases, settings.seed, port, time_scale, watch), port, cases))
 
@@ -125,24 +126,11 @@ def _make_server(
     return server
 
 
-def _raise_file_limit(wanted: int) -> None:
-    """Raise the limit to `wanted` open files, if the system permits: shells often start with 1,024."""
-    try:
-        import resource
-    except ImportError:  # on Windows, which has no such limit
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-
-
 async def _serve(server: ReplayServer, port: int, cases: Mapping[str, Case]) -> None:
     """Serve until a signal arrives. Raises `UsageError` if the port cannot be used."""
     stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(calling_on_signals(stopped.set, signal.SIGINT, signal.SIGTERM))
         try:
             await stack.enter_async_context(server)
         except OSError as error:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from streamconform.delivery.deliver import deliver
 from streamconform.delivery.faults import break_stream
@@ -18,8 +19,7 @@ MAX_BYTES: Final = 1 << 20
 """The size of a body above which its bytes are made again whenever they are needed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(Struct, frozen=True):
     """The plan of a trial of the suite."""
 
     seed: str

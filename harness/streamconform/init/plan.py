@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from streamconform.errors import UsageError
+from streamconform.files import read_regular
 
 Language = Literal["python", "node", "go", "rust"]
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
@@ -175,7 +176,7 @@ def _find_python_target(folder: Path, tests: str, package: str | None) -> Adapte
 def _find_node_target(folder: Path, tests: str) -> AdapterTarget:
     manifest = folder / "package.json"
     try:
-        name = json.loads(manifest.read_text("utf-8")).get("name") if manifest.is_file() else None
+        name = json.loads(read_regular(manifest).decode()).get("name") if manifest.is_file() else None
     except (ValueError, AttributeError, OSError) as error:
         raise UsageError(f"`package.json` cannot be read: {error}") from error
     install = ["- uses: actions/setup-node@v4", "  with:", '    node-version: "22"']
@@ -197,7 +198,7 @@ def _find_node_target(folder: Path, tests: str) -> AdapterTarget:
 def _find_go_target(folder: Path, tests: str) -> AdapterTarget:
     manifest = folder / "go.mod"
     try:
-        text = manifest.read_text("utf-8") if manifest.is_file() else ""
+        text = read_regular(manifest).decode() if manifest.is_file() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"`go.mod` cannot be read: {error}") from error
     module = re.search(r"^module\s+(\S+)", text, re.MULTILINE)
@@ -220,7 +221,7 @@ def _find_go_target(folder: Path, tests: str) -> AdapterTarget:
 
 def _find_rust_target(folder: Path) -> AdapterTarget:
     try:
-        package = tomllib.loads((folder / "Cargo.toml").read_text("utf-8")).get("package", {})
+        package = tomllib.loads(read_regular(folder / "Cargo.toml").decode()).get("package", {})
         name = package.get("name")
     except FileNotFoundError as error:
         raise UsageError("no `Cargo.toml` here; run this in the folder of the crate") from error
@@ -290,7 +291,7 @@ def _can_append(folder: Path, target: AdapterTarget) -> bool:
     if "conform" in _read_tool_tables(folder):
         return True
     try:
-        tomllib.loads(path.read_text("utf-8") + f"\n[tool.conform]\n{_format_config(target)}")
+        tomllib.loads(read_regular(path).decode() + f"\n[tool.conform]\n{_format_config(target)}")
     except tomllib.TOMLDecodeError:
         return False
     return True
@@ -308,7 +309,7 @@ def _read_tool_tables(folder: Path) -> Mapping[str, Any]:
 def _read_pyproject(folder: Path) -> Mapping[str, Any]:
     path = folder / "pyproject.toml"
     try:
-        return tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
+        return tomllib.loads(read_regular(path).decode()) if path.is_file() else {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise UsageError(f"`pyproject.toml` cannot be read: {error}; fix it first") from error
 

@@ -14,8 +14,10 @@ ended. In these APIs, thoughts without a signature are also joined.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, TypeVar
+
+from msgspec import Struct
 
 from streamconform.judge.match import matches_leaf
 from streamconform.model.capability import Claims
@@ -44,8 +46,7 @@ MAX_PAIRS = 250_000
 step per pair; above it, blocks are paired by position."""
 
 
-@dataclass(frozen=True, slots=True)
-class Aligned:
+class Aligned(Struct, frozen=True):
     """The blocks to compare."""
 
     expected: list[ExpectedBlock]

@@ -10,6 +10,8 @@ from functools import cache, lru_cache, partial
 from itertools import pairwise
 from typing import Any, Final
 
+from msgspec import Struct, structs
+
 from streamconform.adapters.interface import (
     Answer,
     Errored,
@@ -80,10 +82,16 @@ class Judgement:
     """The paths of the outcome's unknown keys, which are not judged."""
 
 
+_NEEDED_BY_STREAMS: Final[Claims] = frozenset({"documents", "thinking", "parallel_tool_calls"})
+"""The capabilities that a stream or document may need (`find_needed_capabilities`)."""
+
+
 def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
     """Return why a case is skipped for an implementation with `claims`, or None."""
     if isinstance(case, Case) and case.unavailable is not None:
         return case.unavailable
+    if isinstance(case, Case) and claims >= _NEEDED_BY_STREAMS:
+        return None  # without the expectation, which only the process that runs the case needs
     needed = find_needed_capabilities(case)
     missing = next((capability for capability in needed if capability not in claims), None)
     return None if missing is None else f"{missing} is not claimed"
@@ -118,8 +126,7 @@ def _has_thoughts(case: Case) -> bool:
     return any(text not in (None, Literally("")) for text in texts)
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerChecks:
+class AnswerChecks(Struct, frozen=True):
     """The part of a judgement that depends on the answer and the case, but not on the delivery's chunks."""
 
     checks: tuple[Check, ...]
@@ -303,7 +310,7 @@ def check_observation(
     # The counts come from the program, which may send more or fewer of them than events.
     if applies and events is not None and seen.taken is not None and len(seen.taken) == len(events):
         streaming = _check_streaming(trial, events, seen.taken, first_delta)
-        return replace(checked, checks=(*checked.checks, streaming))
+        return structs.replace(checked, checks=(*checked.checks, streaming))
     return checked
 
 

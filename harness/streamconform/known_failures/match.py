@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final, Literal, NamedTuple, TypeVar
 
+from msgspec import Struct, structs
+
 from streamconform.causes.roots import get_api, list_ids
 from streamconform.errors import Problem
 from streamconform.known_failures.model import Entry, KnownCause, KnownFailure, KnownFailures
@@ -48,8 +50,7 @@ MALFORMED: Final = frozenset({"invariant.outcome-schema", "invariant.event-schem
 GetPaths = Callable[[TrialResult], CheckedPaths]
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """Which of the trials that a file lists are in a run."""
 
     counted: Literal["all", "part", "other"] = "all"
@@ -59,7 +60,7 @@ class Coverage:
 
     def cut_short(self) -> Coverage:
         """Return the coverage of a run that stopped early."""
-        return replace(self, counted="part") if self.counted == "all" else self
+        return structs.replace(self, counted="part") if self.counted == "all" else self
 
     def includes(self, entry: Entry) -> bool:
         """Return whether all trials that `entry` lists are certainly of the selected APIs."""

@@ -18,7 +18,7 @@ from streamconform.known_failures.model import Entry, KnownFailures
 from streamconform.suite.profiles import find_release
 from streamconform.suite.pulled import is_recorded
 from streamconform.suite.selection import Selection, SelectionSettings, find_sources
-from streamconform.yaml_text.reader import parse, read_bytes
+from streamconform.yaml_text.reader import parse, read_file
 
 FindUnmatched = Callable[[Sequence[Entry]], frozenset[int]]
 """Returns the positions of the entries that match no trial in the full suite."""
@@ -203,7 +203,7 @@ def _read_files(paths: Sequence[Path], folders: Sequence[Path], *, update: bool)
         name = _display_path(path)
         is_new = update and not path.exists()
         try:
-            data = create_empty() if is_new else read_bytes(path, name)
+            data = create_empty() if is_new else read_file(path, name)
             files.append(_ReadFile(parse_document(parse(data, name)), path, data, is_new))
         except SourceError as error:
             problems += error.problems

@@ -7,8 +7,10 @@ what to do with them. New entries are about causes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final
+
+from msgspec import Struct, field, structs
 
 from streamconform.causes.roots import fold_crashes, get_api
 from streamconform.known_failures.match import (
@@ -30,8 +32,7 @@ TODO: Final = "TODO: say why"
 TODO_ISSUE: Final = "TODO"
 
 
-@dataclass(frozen=True, slots=True)
-class Amendment:
+class Amendment(Struct, frozen=True):
     """The changes to a file: entries to remove and to replace, by index, and entries to add."""
 
     removed: frozenset[int] = frozenset()
@@ -93,7 +94,7 @@ def plan_update(
     counts = {n: count_trials(group) for n, group in groups.items()}
     judged = list_judged_apis(results)
     own = [n for n in causes if n in counts and causes[n].api in judged and coverage.includes(causes[n])]
-    return replace(
+    return structs.replace(
         change,
         removed=change.removed | {n for n in own if not counts[n]},
         counted={n: counts[n] for n in own if counts[n] not in (0, causes[n].trials)},

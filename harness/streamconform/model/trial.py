@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, Literal, Protocol
 
+from msgspec import Struct
+
 from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level, RoundTripCase
 
 Framing = Literal["sse", "ndjson", "json_array", "eventstream", "invoke_stream", "document"]
@@ -19,8 +21,7 @@ DeliverySet = Literal["fast", "standard", "full"]
 FaultSet = Literal["none", "one", "all"]
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """A way to deliver the same stream; the outcome must not change."""
 
     name: str
@@ -175,8 +176,7 @@ class Trial:
         return b"".join(self.chunks)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """The only trial of a case without bytes; it has the attributes of `Trial` that do not require bytes."""
 
     case: CallCase
@@ -197,8 +197,7 @@ class Call:
         return self.case.id
 
 
-@dataclass(frozen=True, slots=True)
-class RoundTrip:
+class RoundTrip(Struct, frozen=True):
     """A round trip with the same delivery for both answers."""
 
     case: RoundTripCase

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import socket
-from pathlib import Path
 from typing import Final
 
-_CONNECTION_TABLE: Final = Path("/proc/net/tcp")
+from streamconform.system import PROC
+
+_CONNECTION_TABLE: Final = PROC / "net/tcp"
 """The system's IPv4 connection table, which lists both ends of loopback connections (Linux only).
 
 Source: https://www.kernel.org/doc/Documentation/networking/proc_net_tcp.txt

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from streamconform.causes.difference_kinds import classify_check, generalize_path
 from streamconform.causes.raised import read_raised
@@ -32,8 +33,7 @@ CULPRITS: Final[Mapping[Culprit | None, str]] = {
 """Names for the party at fault, in human-readable reports."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A case that failed, or only warned, in the same way in one or more deliveries."""
 
     first: TrialResult
@@ -44,8 +44,7 @@ class Failure:
     """Paths of the other checks that failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """A kind of difference (or why there is no answer), and the cases of an API in which it occurred."""
 
     implementation: int
@@ -80,8 +79,7 @@ class Cause:
         return len({failure.first.case for failure in self.failures})
 
 
-@dataclass(frozen=True, slots=True)
-class CauseLists:
+class CauseLists(Struct, frozen=True):
     """The causes in a run, each in one list, the worst harm first."""
 
     failed: tuple[Cause, ...]

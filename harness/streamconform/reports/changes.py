@@ -16,7 +16,7 @@ from streamconform.reports.describe import describe_failure, name_implementation
 from streamconform.reports.history import Change, ChangeKind, History
 from streamconform.reports.markdown import describe_causes, format_cell, format_code, limit_blocks
 from streamconform.reports.style import StyledLine
-from streamconform.reports.summary import describe_incomplete
+from streamconform.reports.summary import list_incomplete
 from streamconform.run.results import Results, to_json
 
 MAX_CASES: Final = 3
@@ -61,10 +61,7 @@ def format_headline(history: History) -> str:
 
 def list_warnings(history: History, names: tuple[str, str]) -> Iterator[str]:
     """Yield the reasons why the two results are not fully comparable; `names` are the file names."""
-    for name, results in zip(names, (history.before, history.after), strict=True):
-        reason = describe_incomplete(results)
-        if reason is not None:
-            yield f"the results in {escape_line(name, 200)} are incomplete: {reason}"
+    yield from list_incomplete(zip(names, (history.before, history.after), strict=True))
     before, after = history.before.header, history.after.header
     keys = sorted({*before.selection, *after.selection} & SELECTION_KEYS)
     for setting, old, new in (

@@ -7,10 +7,13 @@ here, so that they cannot disagree.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from msgspec import Struct
+
 from streamconform.causes.difference_kinds import generalize_path
+from streamconform.conservation import Balance
 from streamconform.errors import Problem
 from streamconform.judge.unknown_keys import suggest_key
 from streamconform.model.result import TrialResult, UncomparedClaim, is_unexpected
@@ -26,8 +29,7 @@ MAX_UNKNOWN_KEYS: Final = 12
 """The maximum number of unknown keys listed with a suggestion; the rest are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """The counts of a run."""
 
     trials: int
@@ -139,6 +141,14 @@ def describe_incomplete(results: Results) -> str | None:
     return None
 
 
+def list_incomplete(runs: Iterable[tuple[str, Results]]) -> Iterator[str]:
+    """Yield a line for each incomplete run of `runs`, which are pairs of a file name and its results."""
+    for name, results in runs:
+        reason = describe_incomplete(results)
+        if reason is not None:
+            yield f"the results in {escape_line(name, 200)} are incomplete: {reason}"
+
+
 def is_inconsistent(results: Results) -> bool:
     """Return whether trials are missing or repeated although the run ended by itself.
 
@@ -148,8 +158,9 @@ def is_inconsistent(results: Results) -> bool:
     if footer is None:
         return False
     distinct = {(trial.implementation, trial.id) for trial in results.trials}
-    counts = {len(distinct), len(results.trials), results.header.trials, sum(footer.counts.values())}
-    return bool(footer.lost) or (footer.complete and len(counts) > 1)
+    ended = ({"ended": len(distinct)}, {"ended": len(results.trials)}, footer.counts)
+    balances = (Balance("trial", "planned", results.header.trials, counts) for counts in ended)
+    return bool(footer.lost) or (footer.complete and any(balance.find_error() for balance in balances))
 
 
 def describe_skipped(results: Results) -> list[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from streamconform.causes.roots import STANDARD_LIBRARY
 from streamconform.printable import escape_line
@@ -27,8 +28,7 @@ _HOST: Final = re.compile(r"[/\\]streamconform[/\\]adapters[/\\]")
 _INSTALLED: Final = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(Struct, frozen=True):
     """The lines of one frame, without markers, and the file that they name."""
 
     file: str
@@ -40,8 +40,7 @@ class _Frame:
         return not (STANDARD_LIBRARY.search(self.file) or _INSTALLED.search(self.file))
 
 
-@dataclass(slots=True)
-class _Block:
+class _Block(Struct):
     """One exception of a chain: its frames, without those of the host, and its own text."""
 
     frames: list[_Frame] = field(default_factory=list)

@@ -11,7 +11,6 @@ import contextlib
 import gzip
 import hashlib
 import json
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -92,7 +91,7 @@ class SavedAnswers(Struct, frozen=True):
 
     def __iter__(self) -> Iterator[SavedAnswer]:
         """Yield the answers, up to the last complete line if the run was killed. Raises `ReportError`."""
-        lines = _read_lines(self.path)
+        lines = read_lines(self.path)
         next(lines)
         for number, line in enumerate(lines, start=2):
             record = decode_line(self.path, number, line)
@@ -172,7 +171,7 @@ class AnswersWriter:
 
 def read_answers(path: Path) -> SavedAnswers:
     """Read the header of an answers file. Raises `ReportError` if it is not one."""
-    first = next(_read_lines(path), None)
+    first = next(read_lines(path), None)
     record = None if first is None else decode_line(path, 1, first)
     if record is None:
         raise ReportError(f"`{path}` contains no answers; `conform run --answers {path}` writes them")
@@ -199,16 +198,6 @@ def _build_head(record: Mapping[str, Any]) -> tuple[Header, tuple[Greeting, ...]
         for greeting, info in zip(greetings, header.implementations, strict=True)
     )
     return header, tuple(parsed)
-
-
-def _read_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines in `path`, up to the place where a compressed file was cut. Raises `ReportError`."""
-    try:
-        yield from read_lines(path)
-    except EOFError:
-        return
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise ReportError(f"`{path}` cannot be decompressed: {error}") from error
 
 
 def _build_answer(record: dict[str, Any], header: Header) -> SavedAnswer:

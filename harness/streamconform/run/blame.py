@@ -9,9 +9,11 @@ no frames.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
+
+from msgspec import Struct, structs
 
 from streamconform.apis import APIS
 from streamconform.judge import align, decode
@@ -36,8 +38,7 @@ EMPTY_OUTCOME: Final = Outcome(status="incomplete", content=())
 Snapshots = Callable[[Any, list[int]], Iterator[dict[str, Any]]]
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceInput:
+class ReferenceInput(Struct, frozen=True):
     """The input for the reference in this process, with the attributes of `adapter_input.BytesInput`."""
 
     api: str
@@ -96,7 +97,7 @@ class Blame:
         given = _build_input(trial)
         # Everything the outcome depends on: two cases may share a body but differ in prices. `repr` is used
         # because mappings have no hash.
-        key = (repr(replace(given, chunks=())), trial.body)
+        key = (repr(structs.replace(given, chunks=())), trial.body)
         # Reinserting the entry keeps the dictionary ordered by last use, so its first entry is the least
         # recently used.
         known = self._cache[key] = self._cache.pop(key, {})
@@ -137,8 +138,7 @@ def _find_snapshots() -> Snapshots | None:
     return None if point is None else point.load()
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
+class _Reader(Struct, frozen=True):
     """Reads the value at a check's path from an outcome, whose blocks are aligned as in the judge."""
 
     trial: Trial

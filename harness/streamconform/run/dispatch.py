@@ -6,8 +6,10 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from streamconform.adapters.feed import Feed, Gate
 from streamconform.adapters.interface import Answer, Hang, Observation, Output, ServerRecord
@@ -32,8 +34,7 @@ Dispatched = (
 """A future answer, over HTTP together with what the server saw."""
 
 
-@dataclass(slots=True)
-class Dispatcher:
+class Dispatcher(Struct):
     """Sends trials to the programs of one implementation."""
 
     plan: ImplementationPlan

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from streamconform.model.leaf import Literally
 from streamconform.model.result import TrialResult
@@ -19,8 +20,7 @@ MAX_ADAPTER_ERRORS: Final = 0.8
 MAX_QUOTED: Final = 200
 
 
-@dataclass(slots=True)
-class FirstAnswers:
+class FirstAnswers(Struct):
     """The first answers of an implementation to streams that a correct client reads to the end."""
 
     count: int = 0

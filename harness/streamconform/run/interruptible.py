@@ -16,9 +16,10 @@ import time
 from collections.abc import Coroutine, Iterator
 from typing import Any, Final
 
+from streamconform.system import HAS_TIMER, calling_every
+
 TICK_SECONDS: Final = 1.0
 """By how much a time limit may be exceeded."""
-_HAS_TIMER: Final = hasattr(signal, "setitimer")
 
 
 class TookTooLongError(Exception):
@@ -72,21 +73,16 @@ def ticking(seconds: float = TICK_SECONDS) -> Iterator[None]:
     if _Section.is_ticking or not _can_tick():
         yield
         return
-    previous = signal.signal(signal.SIGALRM, _check_deadline)
     _Section.is_ticking = True
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
-        yield
+        with calling_every(seconds, _check_deadline):
+            yield
     finally:
-        # The order matters: no timer is left when the old handler, which by default ends the process, is
-        # restored.
-        signal.setitimer(signal.ITIMER_REAL, 0)
         _Section.is_ticking = False
-        signal.signal(signal.SIGALRM, previous)
 
 
 def _can_tick() -> bool:
-    return _HAS_TIMER and threading.current_thread() is threading.main_thread()
+    return HAS_TIMER and threading.current_thread() is threading.main_thread()
 
 
 def _check_deadline(*_: object) -> None:

@@ -16,7 +16,7 @@ from streamconform.model.case import AnyCase, Case
 from streamconform.model.result import ImplementationInfo
 from streamconform.model.trial import AnyTrial, Input, Trial, supported_inputs
 from streamconform.run.vendor import explain_foreign_case, explain_foreign_trial
-from streamconform.suite.load import COMMON
+from streamconform.suite.build import COMMON
 
 
 @dataclass(frozen=True, slots=True)

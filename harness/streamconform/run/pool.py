@@ -7,9 +7,11 @@ import math
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 from streamconform.adapters.interface import Answer, Hang, ProtocolFault, ServerRecord
 from streamconform.adapters.process import find_error_line
@@ -64,8 +66,7 @@ def _make_counts() -> Counts:
     return defaultdict(int)
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """Counts the programs of each implementation that failed in a row.
 
     The processes of a run share the counts. Two of them may count at the same time, and then one failure is
@@ -118,8 +119,7 @@ class Tally:
         return ProtocolFault("gave-up", message + quote)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerContext:
+class WorkerContext(Struct, frozen=True):
     """The settings and services that all workers share."""
 
     settings: Settings
@@ -135,8 +135,7 @@ class WorkerContext:
     repeated: RepeatedAnswers = field(default_factory=RepeatedAnswers)
 
 
-@dataclass(slots=True)
-class WorkQueue:
+class WorkQueue(Struct):
     """The pending trials of one implementation, and those to retry in isolation."""
 
     plan: ImplementationPlan
@@ -149,8 +148,7 @@ class WorkQueue:
         return not context.tally.gave_up(self.plan.index) and self.pending.refill()
 
 
-@dataclass(frozen=True, slots=True)
-class _Flight:
+class _Flight(Struct, frozen=True):
     """A trial that a program has got, and its future answer."""
 
     trial: AnyTrial

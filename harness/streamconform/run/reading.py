@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeVar
+from typing import IO, Any, Final, NoReturn, TypeVar
 
 import msgspec
 
 from streamconform.errors import Problem, ReportError
+from streamconform.files import CutError, TooLargeError, open_regular
+from streamconform.files.json_text import check_values
 from streamconform.model.result import SUITE_FIELDS, Footer, Header, TrialResult
 from streamconform.model.trial import get_current_name, update_id
 from streamconform.printable import escape_unprintable
@@ -45,10 +46,11 @@ def read(path: Path) -> Results:
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
-        record = decode_line(path, number, line)
-        if record is None:
-            break
         try:
+            check_values(line)
+            record = decode_line(path, number, line)
+            if record is None:
+                break
             match record.get("kind"), header, footer:
                 case "header", None, None:
                     header = build_header(record)
@@ -58,7 +60,7 @@ def read(path: Path) -> Results:
                     footer = _build_footer(record, header)
                 case kind, _, _:
                     _reject_kind(kind, header)
-        except InvalidLine as error:
+        except (InvalidLine, TooLargeError) as error:
             raise_malformed(path, number, str(error))
     if header is None:
         reason = "the run was killed before its first line was written" if number else "the file is empty"
@@ -69,16 +71,27 @@ def read(path: Path) -> Results:
 def read_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines in `path`, decompressed if its name ends in `.gz`.
 
-    If the run was killed, the last one may lack its line ending. Raises `ReportError`.
+    If the run was killed, the last one may lack its line ending, and a compressed file ends where it was cut.
+    Raises `ReportError`.
     """
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with open_regular(path, pipe=True) as opened:
+            file = _decompress(opened) if path.suffix == ".gz" else opened
             # Read one byte more than allowed, so that a longer line is detected without reading all of it.
             while line := file.readline(MAX_LINE + 1):
                 yield line
+    except CutError:
+        return
     except OSError as error:
         hint = "; `conform run` writes it" if isinstance(error, FileNotFoundError) else ""
         raise ReportError(f"`{path}` cannot be read: {error.strerror}{hint}") from error
+
+
+def _decompress(file: IO[bytes]) -> IO[bytes]:
+    # Only here, because every command imports this module, and few results are compressed.
+    from streamconform.files.compressed import GZIP, decompress
+
+    return decompress(file, GZIP)
 
 
 def decode_line(path: Path, number: int, line: bytes) -> dict[str, Any] | None:

@@ -12,15 +12,11 @@ import shutil
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Final, Self
+from typing import IO, Final, Self
 
 from streamconform.errors import ReportError, UsageError
-from streamconform.files import write_atomically
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from streamconform.files import open_regular, read_regular, write_atomically
+from streamconform.system import try_lock
 
 CONFORM: Final = Path(".conform")
 RUNS: Final = CONFORM / "runs"
@@ -41,7 +37,7 @@ class RunFolder:
         self.path = path
         self.results = path / RESULTS_NAME
         self._lock: IO[bytes] = (path / LOCK_NAME).open("ab")
-        if not _try_lock(self._lock):
+        if not try_lock(self._lock):
             self._lock.close()
             raise UsageError(f"the run in `{path}` is still in progress")
 
@@ -97,7 +93,7 @@ def prepare_conform_folder(folder: Path = CONFORM) -> None:
 def find_latest_results(root: Path = RUNS) -> Path | None:
     """Return the latest run's results, or None if there are none."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        named = root / (root / LATEST_NAME).read_text("utf-8").strip() / RESULTS_NAME
+        named = root / read_regular(root / LATEST_NAME).decode().strip() / RESULTS_NAME
         if named.is_file():
             return named
     folders = _list_runs(root)
@@ -150,7 +146,7 @@ def _is_full(path: Path) -> bool:
 
 def _read_ends(path: Path) -> tuple[bytes, bytes]:
     """Return the first and last lines of a file; each must be shorter than 64 KiB."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         first = file.readline()
         file.seek(0, 2)
         # Only the two ends are read, because a results file may have hundreds of megabytes.
@@ -161,30 +157,16 @@ def _read_ends(path: Path) -> tuple[bytes, bytes]:
 def _is_locked(folder: Path) -> bool:
     try:
         with (folder / LOCK_NAME).open("rb+") as file:
-            return not _try_lock(file)
+            return not try_lock(file)
     except OSError:
         return False
-
-
-def _try_lock(file: IO[Any]) -> bool:
-    """Try to lock an open file and return whether that succeeded; closing the file releases the lock."""
-    try:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        else:
-            import msvcrt  # Windows
-
-            windows: Any = msvcrt
-            file.seek(0)
-            windows.locking(file.fileno(), windows.LK_NBLCK, 1)
-    except OSError:
-        return False
-    return True
 
 
 def _describe_unwritable(folder: Path, error: OSError) -> ReportError:
     advice = "choose another path for results with `--report jsonl=PATH`"
-    return ReportError(f"`{folder}` cannot be written: {error.strerror}; {advice}")
+    # `mkdir` only says that something exists: a file, or a link to nothing.
+    reason = "it is not a folder" if isinstance(error, FileExistsError) else error.strerror
+    return ReportError(f"`{folder}` cannot be written: {reason}; {advice}")
 
 
 def is_in_run_folder(results: Path) -> bool:

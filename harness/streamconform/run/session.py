@@ -15,10 +15,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from msgspec import Struct
+
 from streamconform._version import __version__
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
 from streamconform.adapters.program import Program
+from streamconform.conservation import find_lost
 from streamconform.errors import SelectionError
 from streamconform.known_failures.context import KnownFailuresContext, get_checked_paths, list_problems
 from streamconform.known_failures.match import CheckedPaths, OutdatedEntry, Settler, find_outdated
@@ -58,8 +61,9 @@ from streamconform.run.result_size import ResultBounds
 from streamconform.run.results import RUN_FACTS, Results, ResultsWriter
 from streamconform.run.resume import require_same_run, unsettle
 from streamconform.run.tickets import MAX_TICKETS, Batch, Tickets, divide
-from streamconform.run.worker_process import STOP_SECONDS, WorkerProcess, can_fork
+from streamconform.run.worker_process import STOP_SECONDS, WorkerProcess
 from streamconform.suite.order import order_trials
+from streamconform.system import can_fork
 
 if TYPE_CHECKING:
     from streamconform.replay.server import ReplayServer
@@ -96,8 +100,7 @@ class RunRequest:
     """A second file for the results, in which later commands look for the last run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """Callbacks during a run."""
 
     on_start: Callable[[Header], None]
@@ -110,8 +113,7 @@ SILENT: Final = Progress(lambda _: None, lambda _: None)
 """Callbacks that do nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedRun:
+class FinishedRun(Struct, frozen=True):
     """The sorted results of a run and its exit code."""
 
     results: Results
@@ -527,11 +529,9 @@ class _Runner:
         """
         if self.interrupted or self._stopped_early:
             return ()
-        found = Counter((result.implementation, result.id) for result in self._settled)
-        repeated = (trial for trial, count in found.items() if count > 1)
-        missing = frozenset() if self._is_budget_spent else self._planned - found.keys()
-        wrong = {*repeated, *missing, *(found.keys() - self._planned)}
-        return tuple(sorted(id_ for _, id_ in wrong))
+        found = [(result.implementation, result.id) for result in self._settled]
+        planned = self._planned.intersection(found) if self._is_budget_spent else self._planned
+        return tuple(sorted(id_ for _, id_ in find_lost(planned, found)))
 
     def _choose_exit(
         self,

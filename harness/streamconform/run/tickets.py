@@ -12,8 +12,10 @@ from typing import Final
 from streamconform.model.trial import AnyTrial
 from streamconform.run.budget import Stopwatch
 
-MAX_TICKETS: Final = 4096
-"""The maximum number of tickets in a run: together they have 16 KiB, which is the least that a pipe holds."""
+MAX_TICKETS: Final = 1024
+"""The maximum number of tickets in a run: together they have 4 KiB, which is the least that a pipe holds, on
+Windows and for a user with many pipes on Linux. Source: https://man7.org/linux/man-pages/man7/pipe.7.html
+"""
 _TICKET: Final = struct.Struct("=HH")
 """The index of an implementation and the number of a batch."""
 

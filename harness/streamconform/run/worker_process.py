@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import multiprocessing
 import pickle
 import signal
 import socket
 import struct
-import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from streamconform.adapters.interface import Greeting
 from streamconform.errors import WorkerError
 from streamconform.model.result import TrialResult
 from streamconform.run.interruptible import run_interruptible
 from streamconform.run.pool import Emit
+from streamconform.system import get_context
 
 SEND_SECONDS: Final = 0.1
 """Results that follow within this time are sent together, so that most take no system call."""
@@ -37,16 +36,7 @@ Work = Callable[[Sequence[Greeting], Emit], Coroutine[Any, Any, None]]
 """Runs trials and emits their results, given the greetings of the implementations."""
 
 
-def can_fork() -> bool:
-    """Return whether this process can be forked."""
-    # A fork has none of the other threads, but all the locks that they hold. On macOS, system libraries start
-    # threads of their own: https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods
-    exists = "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
-    return exists and threading.active_count() == 1
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """The last message of a fork that raised an exception, which is a bug in streamconform."""
 
     traceback: str
@@ -63,8 +53,8 @@ class WorkerProcess:
         self.channel, theirs = socket.socketpair()
         inherited = [self.channel, *(other.channel for other in others)]
         arguments = (work, theirs, inherited)
-        context = multiprocessing.get_context("fork")
-        self._process = context.Process(target=_run_fork, args=arguments, daemon=True)
+        self._process = get_context().Process(target=_run_fork, args=arguments, daemon=True)
+        self._deadline: float | None = None
         self._process.start()
         theirs.close()
 
@@ -95,12 +85,14 @@ class WorkerProcess:
 
     def interrupt(self) -> None:
         """Ask it to stop its programs and to exit."""
+        self._deadline = time.monotonic() + STOP_SECONDS
         self._process.terminate()
 
     def close(self) -> None:
-        """End it, if it has not ended."""
+        """End it, if it has not ended; if it was interrupted, its time began then."""
         self.channel.close()
-        self._process.join(STOP_SECONDS)
+        deadline = self._deadline
+        self._process.join(STOP_SECONDS if deadline is None else max(0.0, deadline - time.monotonic()))
         if self._process.is_alive():
             self._process.kill()
             self._process.join()

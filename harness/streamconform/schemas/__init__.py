@@ -12,20 +12,20 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from streamconform.apis import APIS
-from streamconform.errors import Problem
+from streamconform.errors import Problem, SourceError
 from streamconform.schemas.results import build_results_schema
+from streamconform.yaml_text import reader
+from streamconform.yaml_text.reader import Document
 
 if TYPE_CHECKING:
     import jsonschema_rs
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
-    from streamconform.yaml_text.reader import Document
-
-__all__ = ["NAMES", "accepts", "build_validator", "check_document", "find_problems", "load_schema"]
 
 NAMES = (
     "scores.v1",
@@ -124,6 +124,19 @@ def accepts(name: str, value: Any, definition: str | None = None) -> bool:
         return _build_acceptor(name, definition).is_valid(value)
     except (ValueError, RecursionError):  # text that is not Unicode, NaN, or values that are nested too deep
         return False
+
+
+def read_checked(path: Path, schema: str) -> Document:
+    """Return the document in `path`. Raises a `SourceError` with everything wrong by YAML or the schema."""
+    return parse_checked(reader.read_file(path, str(path)), str(path), schema)
+
+
+def parse_checked(data: bytes, path: str, schema: str) -> Document:
+    """Return the document in `data`. Raises a `SourceError` like `read_checked`."""
+    document = reader.parse(data, path)
+    if problems := check_document(schema, document):
+        raise SourceError(problems)
+    return document
 
 
 def check_document(name: str, document: Document) -> tuple[Problem, ...]:

@@ -2,7 +2,7 @@
 
 These values are replaced:
 
-* e-mail addresses
+* e-mail addresses, phone numbers and card numbers
 * ids of organisations, projects, workspaces, users, sessions, AWS accounts and Azure subscriptions
 * names of Vertex projects, Azure resources and deployments
 * keys and signatures in URLs
@@ -19,9 +19,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from streamconform.secrets.personal_numbers import CARD, NAMED_PHONE, PHONE, is_card, is_phone
 from streamconform.secrets.scrub import KEY_PARAMETERS
 
 SHORTEST: Final = 4
@@ -32,13 +33,18 @@ Shorter values do not identify anyone, and also occur in other text.
 
 COLON: Final = rb"(?::|%3[Aa])"
 SLASH: Final = rb"(?:/|%2[Ff]|\\/)"
+NOT_IN_ESCAPE: Final = rb"(?<!\\)" + b"".join(rb"(?<!\\u[0-9A-Fa-f]{%d})" % count for count in range(4))
+"""In `\\nada@…`, the address begins after the `n`."""
+WORD_START: Final = rb"(?:\b|(?<=\\[nrt])|(?<=\\u[0-9A-Fa-f]{4}))"
 
 PATTERNS: Final[Mapping[str, re.Pattern[bytes]]] = {
-    "e-mail address": re.compile(rb"([A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24})"),
-    "account id": re.compile(
-        rb"\b((?:org|proj|user|wrkspc|acct|team)[-_](?:[A-Za-z0-9]+-)?[A-Za-z0-9]{8,64})\b"
+    "e-mail address": re.compile(
+        NOT_IN_ESCAPE + rb"([A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[A-Za-z]{2,24})"
     ),
-    "request id": re.compile(rb"\b(req_[A-Za-z0-9]{8,64})\b"),
+    "account id": re.compile(
+        WORD_START + rb"((?:org|proj|user|wrkspc|acct|team)[-_](?:[A-Za-z0-9]+-)?[A-Za-z0-9]{8,64})\b"
+    ),
+    "request id": re.compile(WORD_START + rb"(req_[A-Za-z0-9]{8,64})\b"),
     "session id": re.compile(
         rb"(?i:session[_-]?id)\\{0,3}[\"']\s*:\s*\\{0,3}[\"']([A-Za-z0-9._:+/=-]{8,256})(?=\\{0,3}[\"'])"
     ),
@@ -57,35 +63,57 @@ PATTERNS: Final[Mapping[str, re.Pattern[bytes]]] = {
 }
 """Maps a kind to its pattern. The value of the pattern's first group is replaced everywhere."""
 
-IN_PLACE: Final[Mapping[str, re.Pattern[bytes]]] = {
-    "Vertex project": re.compile(
-        rb"\bprojects" + SLASH + rb"([a-z0-9][a-z0-9.:-]{3,62})(?=" + SLASH + rb"locations\b)"
+IN_PLACE: Final[tuple[tuple[str, re.Pattern[bytes]], ...]] = (
+    ("card number", CARD),
+    ("phone number", PHONE),
+    ("phone number", NAMED_PHONE),
+    (
+        "Vertex project",
+        re.compile(rb"\bprojects" + SLASH + rb"([a-z0-9][a-z0-9.:-]{3,62})(?=" + SLASH + rb"locations\b)"),
     ),
-    "Azure resource": re.compile(
-        rb"\b([A-Za-z0-9][A-Za-z0-9-]{1,62})(?=\.(?:openai|services\.ai|cognitiveservices|inference\.ml)"
-        rb"\.azure\.(?:com|us|cn)\b)"
+    (
+        "Azure resource",
+        re.compile(
+            rb"\b([A-Za-z0-9][A-Za-z0-9-]{1,62})(?=\.(?:openai|services\.ai|cognitiveservices|inference\.ml)"
+            rb"\.azure\.(?:com|us|cn)\b)"
+        ),
     ),
-    "Azure resource group": re.compile(rb"(?i:resourcegroups)" + SLASH + rb"([A-Za-z0-9._()-]{1,90})"),
-    "Azure deployment": re.compile(
-        rb"\bopenai" + SLASH + rb"deployments" + SLASH + rb"([A-Za-z0-9][A-Za-z0-9._-]{0,63})"
+    ("Azure resource group", re.compile(rb"(?i:resourcegroups)" + SLASH + rb"([A-Za-z0-9._()-]{1,90})")),
+    (
+        "Azure deployment",
+        re.compile(rb"\bopenai" + SLASH + rb"deployments" + SLASH + rb"([A-Za-z0-9][A-Za-z0-9._-]{0,63})"),
     ),
-    "key in a URL": re.compile(
-        rb"(?:[?&]|\\u0026|&amp;|%(?:26|3[Ff]))(?i:"
-        + b"|".join(re.escape(name.encode()) for name in sorted(KEY_PARAMETERS, key=len, reverse=True))
-        + rb")(?:=|%3[Dd]|\\u003[dD])((?:[A-Za-z0-9._~+/=-]|%(?!26|23)[0-9A-Fa-f]{2}){8,})"
+    (
+        "key in a URL",
+        re.compile(
+            rb"(?:[?&]|\\u0026|&amp;|%(?:26|3[Ff]))(?i:"
+            + b"|".join(re.escape(name.encode()) for name in sorted(KEY_PARAMETERS, key=len, reverse=True))
+            + rb")(?:=|%3[Dd]|\\u003[dD])((?:[A-Za-z0-9._~+/=-]|%(?!26|23)[0-9A-Fa-f]{2}){8,})"
+        ),
     ),
-}
-"""Maps a kind to its pattern. The pattern's first group is replaced where it matches; other occurrences of
-its value are replaced only if that value is unlikely to be part of other text.
+)
+"""Kinds and their patterns. The pattern's first group is replaced where it matches; other occurrences of its
+value are replaced only if that value is unlikely to be part of other text.
 
-A deployment often has the same name as its model, and the name of a resource or project may be an ordinary
-word.
+A deployment often has the same name as its model, the name of a resource or project may be an ordinary word,
+and the digits of a number may be part of another one.
 """
+
+CHECKS: Final[Mapping[str, Callable[[bytes], object]]] = {
+    "card number": is_card,
+    "phone number": is_phone,
+    # A key has digits or capitals; `?key=your-api-key` is ordinary text.
+    "key in a URL": re.compile(rb"[0-9A-Z]").search,
+}
+"""Whether a match of a kind counts; the others always do."""
 
 EXAMPLES: Final = frozenset(
     {b"123456789012", b"111122223333", b"444455556666", b"999999999999", b"my-project"}
 )
 """Names and numbers that documentation uses, which do not identify anyone."""
+
+NOT_REPLACED: Final = "names and postal addresses"
+"""What identifies a person and is not found, for messages."""
 
 PLAIN: Final = re.compile(rb"@(?:[A-Za-z0-9-]+\.)*(?:example\.(?:com|org|net)|invalid|test)$")
 """Matches the end of addresses in domains reserved for examples."""
@@ -124,15 +152,11 @@ class Placeholders:
             for match in pattern.finditer(data):
                 if not PLAIN.search(match[1]):
                     self._learn(kind, match[1])
-        for kind, pattern in IN_PLACE.items():
+        for kind, pattern in IN_PLACE:
             for match in pattern.finditer(data):
                 value = match[1]
-                if (
-                    value in EXAMPLES
-                    or value in self._in_place
-                    or (kind == "key in a URL" and not re.search(rb"[0-9A-Z]", value))
-                ):
-                    continue  # a key has digits or capitals; `?key=your-api-key` is ordinary text
+                if value in EXAMPLES or value in self._in_place or not CHECKS.get(kind, bool)(value):
+                    continue
                 if kind != "Azure deployment" and _is_distinctive(value):
                     self._learn(kind, value)
                 elif value not in self._map:
@@ -156,7 +180,7 @@ class Placeholders:
         """Return `data` with every known value replaced by a placeholder of the same length."""
         # First, because replacing other values could change the text that these patterns match.
         if self._in_place:
-            for pattern in IN_PLACE.values():
+            for _, pattern in IN_PLACE:
                 data = pattern.sub(self._replace_group, data)
         if not self._map:
             return data
@@ -188,7 +212,9 @@ def _iter_texts(value: Any, path: tuple[str, ...]) -> Iterator[str]:
 
 def _is_distinctive(value: bytes) -> bool:
     """Return whether `value` is unlikely to be part of other text: long, and more than one word."""
-    return len(value) >= 6 and re.search(rb"[0-9-]", value) is not None and not value.isdigit()
+    if value.isdigit():
+        return len(value) >= 9
+    return len(value) >= 6 and re.search(rb"[0-9-]", value) is not None
 
 
 def _make_placeholder(value: bytes, number: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Scan data, before it is written, for values that look like a key, an e-mail address or a long random word.
+"""Scan data, before it is written, for keys, addresses, phone and card numbers, and long random words.
 
 The scan covers every text in all its forms (`decoded_forms`). For bodies, it also covers the answer with its
 pieces joined (`joined`).
@@ -10,13 +10,14 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from streamconform.secrets.decoded_forms import Form, iter_forms
 from streamconform.secrets.joined import join_pieces
+from streamconform.secrets.personal_numbers import CARD, NAMED_PHONE, PHONE, PHONES, is_card, is_phone
 from streamconform.secrets.placeholders import PATTERNS as PERSONAL
 from streamconform.secrets.placeholders import PLAIN
 
@@ -27,15 +28,19 @@ class SecretKind:
 
     looks_like: str
     pattern: str
-    """Matches the value."""
-    hints: tuple[bytes, ...]
-    """Lower-case texts; every match contains at least one. Searching for these first is 50 times faster."""
+    """Matches the value, or text whose first group is the value."""
+    hints: tuple[bytes, ...] = ()
+    """Lower-case texts; if any are given, every match contains at least one. Searching for these first is 50
+    times faster.
+    """
     word: bool = True
     """Whether matches must start at the start of a word or of a joined piece: `task-…` is not a key."""
     personal: bool = False
     """Whether the value identifies a person, rather than being a key. Such values are searched for only in
     unencoded text.
     """
+    check: Callable[[bytes], bool] | None = None
+    """Whether a value counts, in addition to the pattern."""
 
     def compile(self, *, word: bool = True) -> re.Pattern[bytes]:
         """Return the pattern, optionally restricted to the start of a word."""
@@ -90,6 +95,14 @@ KINDS: Final = (
         personal=True,
     ),
     SecretKind("an e-mail address", PERSONAL["e-mail address"].pattern.decode(), (b"@",), personal=True),
+    *(
+        SecretKind(looks_like, pattern.pattern.decode(), hints, word=False, personal=True, check=check)
+        for looks_like, pattern, hints, check in (
+            ("a card number", CARD, (), is_card),
+            ("a phone number", PHONE, (), is_phone),
+            ("a phone number", NAMED_PHONE, PHONES, is_phone),
+        )
+    ),
 )
 """Values that consist mostly of `x` are placeholders and are not reported."""
 
@@ -218,9 +231,10 @@ def _scan_part(part: str, data: bytes, *, random_words: bool) -> Iterator[Secret
         for kind, match in _find_keys(form):
             finding = _make_finding(part, form, match, kind.looks_like)
             if not form.removed:
-                if rest[match.start()] == ord(" "):
+                start, end = match.span(_get_group(match))
+                if rest[start] == ord(" "):
                     continue  # a more specific kind has already reported it
-                rest[match.start() : match.end()] = b" " * len(match[0])
+                rest[start:end] = b" " * (end - start)
             elif finding.fingerprint in reported:
                 continue
             reported.add(finding.fingerprint)
@@ -236,10 +250,10 @@ def _scan_part(part: str, data: bytes, *, random_words: bool) -> Iterator[Secret
 def _find_keys(form: Form) -> Iterator[tuple[SecretKind, re.Match[bytes]]]:
     lower = form.data.lower()
     for kind, pattern in _IN_TEXT:
-        if (form.is_binary and kind.personal) or not any(hint in lower for hint in kind.hints):
+        if (form.is_binary and kind.personal) or not _may_match(kind, lower):
             continue
         for match in pattern.finditer(form.data):
-            if _is_secret(kind, match[0]):
+            if _is_secret(kind, match[_get_group(match)]):
                 yield kind, match
 
 
@@ -253,7 +267,7 @@ def _scan_joined(part: str, values: Iterable[Any]) -> Iterator[SecretFinding]:
             for (kind, anywhere), (_, pattern) in zip(
                 (pair for pair in _IN_TEXT if not pair[0].personal), _IN_PIECES, strict=True
             ):
-                if not any(hint in lower for hint in kind.hints):
+                if not _may_match(kind, lower):
                     continue
                 at_pieces = (pattern.match(form.data, start, start + LONGEST_VALUE) for start in starts)
                 for match in (*anywhere.finditer(form.data), *filter(None, at_pieces)):
@@ -264,27 +278,38 @@ def _scan_joined(part: str, values: Iterable[Any]) -> Iterator[SecretFinding]:
                         yield finding
 
 
+def _may_match(kind: SecretKind, lower: bytes) -> bool:
+    return not kind.hints or any(hint in lower for hint in kind.hints)
+
+
+def _get_group(match: re.Match[bytes]) -> int:
+    """Return the group that has the value: the first one, or the whole match."""
+    return min(1, match.re.groups)
+
+
 def _make_finding(
     part: str, form: Form, match: re.Match[bytes], looks_like: str, how: str = ""
 ) -> SecretFinding:
-    before = FIELD.search(form.data[max(0, match.start() - LOOKBACK) : match.start()])
+    group = _get_group(match)
+    start = match.start(group)
+    before = FIELD.search(form.data[max(0, start - LOOKBACK) : start])
     steps = [how] if how else []
     if form.removed:
         steps.append(f"decoding {', '.join(form.removed)}")
     return SecretFinding(
         part=part,
-        offset=match.start(),
+        offset=start,
         looks_like=looks_like,
-        size=len(match[0]),
+        size=len(match[group]),
         field=before[1].decode() if before else None,
-        fingerprint=hashlib.sha256(match[0]).hexdigest()[:8],
+        fingerprint=hashlib.sha256(match[group]).hexdigest()[:8],
         how=" and ".join(steps),
     )
 
 
 def _is_secret(kind: SecretKind, value: bytes) -> bool:
     """Return whether a match of `kind` may be secret; placeholders and example addresses are not."""
-    if _is_placeholder(value) or PLAIN.search(value):
+    if _is_placeholder(value) or PLAIN.search(value) or (kind.check is not None and not kind.check(value)):
         return False
     if kind.looks_like == "Basic credentials":
         # `basic` is also an ordinary word, so what follows it must decode to `user:password`.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from streamconform.errors import Problem, SourceError
 from streamconform.files import read_regular, write_atomically
@@ -21,8 +21,7 @@ from streamconform.model.cassette import (
     Recorded,
     Request,
 )
-from streamconform.schemas import check_document
-from streamconform.suite.compiled import CheckedDocument, ReadChecked, read_checked
+from streamconform.schemas import parse_checked
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import Flow, dump
 
@@ -40,32 +39,46 @@ def load(folder: Path, api: str, name: str) -> Cassette:
     Raises a `SourceError` that lists every problem: missing files, invalid fields, wrong digests, or chunk
     marks that do not match the body.
     """
-    return build(api, name, read_metadata(folder, api, name))
+    return build(api, name, read_metadata(folder, api, name).document)
 
 
-def read_metadata(folder: Path, api: str, name: str, read: ReadChecked = read_checked) -> CheckedDocument:
+class Metadata(NamedTuple):
+    """The YAML file of a cassette."""
+
+    document: reader.Document
+    sha256: str
+
+
+def read_metadata(folder: Path, api: str, name: str) -> Metadata:
     """Return the YAML file of a cassette. Raises a `SourceError` with everything wrong with it."""
     path = folder.joinpath(api, f"{name}.yaml")
     try:
-        return read(path, "cassette.v1")
+        data = reader.read_file(path, str(path))
     except SourceError:
         if path.exists():
             raise
         raise SourceError((Problem(str(path), None, "no such cassette"),)) from None
+    return Metadata(parse_checked(data, str(path), "cassette.v1"), hashlib.sha256(data).hexdigest())
 
 
-def build(api: str, name: str, document: CheckedDocument) -> Cassette:
+def build(api: str, name: str, document: reader.Document) -> Cassette:
     """Return the cassette that `document` describes. Raises `SourceError` like `load`."""
     metadata = document.value
-    response = metadata["response"]
     file_problems: list[Problem] = []
     body = _read_sidecar(name, document, "response", file_problems)
     twin = _read_sidecar(name, document, "twin", file_problems) if "twin" in metadata else None
-    marks = tuple(ChunkMark(offset, ms) for offset, ms in response.get("chunks", ()))
     if body is not None:
-        file_problems += _check_marks(document, marks, len(body))
+        file_problems += _check_marks(document, _parse_marks(metadata), len(body))
     if file_problems or body is None:
         raise SourceError(tuple(file_problems))
+    return make_cassette(api, name, metadata, body, twin)
+
+
+def make_cassette(
+    api: str, name: str, metadata: Mapping[str, Any], body: bytes, twin: bytes | None
+) -> Cassette:
+    """Return the cassette with this metadata and these bytes, which match each other."""
+    response = metadata["response"]
     return Cassette(
         api=api,
         name=name,
@@ -79,10 +92,14 @@ def build(api: str, name: str, document: CheckedDocument) -> Cassette:
         headers=response["headers"],
         body=body,
         suffix=response["body"].rpartition(".")[2],
-        marks=marks,
+        marks=_parse_marks(metadata),
         provenance=_parse_provenance(metadata["provenance"]),
         twin=twin,
     )
+
+
+def _parse_marks(metadata: Mapping[str, Any]) -> tuple[ChunkMark, ...]:
+    return tuple(ChunkMark(offset, ms) for offset, ms in metadata["response"].get("chunks", ()))
 
 
 def save(folder: Path, cassette: Cassette) -> Path:
@@ -116,13 +133,11 @@ def save(folder: Path, cassette: Cassette) -> Path:
 def format_metadata(cassette: Cassette) -> str:
     """Return the text of the YAML file. Raises `SourceError` if it would not be valid."""
     text = dump(_build_metadata(cassette), "request")
-    problems = check_document("cassette.v1", reader.parse(text.encode(), cassette.name))
-    if problems:
-        raise SourceError(problems)
+    parse_checked(text.encode(), cassette.name, "cassette.v1")
     return text
 
 
-def _read_sidecar(name: str, document: CheckedDocument, key: str, problems: list[Problem]) -> bytes | None:
+def _read_sidecar(name: str, document: reader.Document, key: str, problems: list[Problem]) -> bytes | None:
     """Return the bytes of the file that `key` names, or None after adding the error to `problems`."""
     entry: dict[str, str] = document.value[key]
     sidecar = entry["body"]
@@ -131,13 +146,9 @@ def _read_sidecar(name: str, document: CheckedDocument, key: str, problems: list
         problems.append(document.problem((key, "body"), f"`{sidecar}` must begin with `{name}.`"))
         return None
     try:
-        # Read one byte more than allowed, to detect a file that is too large.
-        data = read_regular(document.path.removesuffix(f"{name}.yaml") + sidecar, MAX_BODY + 1)
+        data = read_regular(document.path.removesuffix(f"{name}.yaml") + sidecar, MAX_BODY)
     except OSError as error:
         problems.append(document.problem((key, "body"), f"`{sidecar}`: {error.strerror}"))
-        return None
-    if len(data) > MAX_BODY:
-        problems.append(document.problem((key, "body"), f"`{sidecar}` is larger than {MAX_BODY} bytes"))
         return None
     digest = hashlib.sha256(data).hexdigest()
     # The bytes are returned even if the digest is wrong, so that the chunk marks are checked too.
@@ -147,7 +158,7 @@ def _read_sidecar(name: str, document: CheckedDocument, key: str, problems: list
     return data
 
 
-def _check_marks(document: CheckedDocument, marks: tuple[ChunkMark, ...], size: int) -> list[Problem]:
+def _check_marks(document: reader.Document, marks: tuple[ChunkMark, ...], size: int) -> list[Problem]:
     if not marks:
         return []
     problems = []

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.model.case import AnyCase, CaseHead
-from streamconform.suite.load import LoadedSuite, Sources, list_spec_files, load_heads, load_suite
+from streamconform.suite.compiled import Store, find_store
+from streamconform.suite.load import LoadResult, Sources, list_spec_files, load_heads, load_suite
 from streamconform.suite.select import may_match_file
 from streamconform.yaml_text import reader
 
@@ -28,6 +29,8 @@ class Catalog:
 
     sources: Sources
     paths: tuple[Path, ...]
+    store: Store | None = None
+    """Where the suite is kept."""
     _ids_by_path: dict[Path, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -60,20 +63,20 @@ class Catalog:
         Reads only their spec files and cassettes. Raises a `SourceError` that lists every problem in those
         files.
         """
-        return self.load_suite(ids).cases
+        return tuple(self.load_suite(ids).cases)
 
-    def load_suite(self, ids: Collection[str] | None = None) -> LoadedSuite:
+    def load_suite(self, ids: Collection[str] | None = None) -> LoadResult:
         """Return the cases that `load` returns, and what is kept of their trials."""
         if ids is None:
-            return load_suite(self.sources)
-        return load_suite(self.sources, self.find_files(ids), ids)
+            return load_suite(self.sources, self.paths, None, self.store)
+        return load_suite(self.sources, self.find_files(ids), ids, self.store)
 
     def load_heads(self, ids: Collection[str]) -> tuple[CaseHead, ...]:
         """Return the heads of the cases in `ids`, in file order.
 
         Reads only their spec files. Raises a `SourceError` that lists every problem in those files.
         """
-        return load_heads(self.sources, self.find_files(ids), ids)
+        return load_heads(self.sources, self.find_files(ids), ids, self.store)
 
     def find_files(self, ids: Collection[str]) -> list[Path]:
         """Return the spec files that contain any of the cases in `ids`."""
@@ -88,7 +91,7 @@ class Catalog:
         ids: list[str] = []
         for path in paths:
             if path not in self._ids_by_path:
-                self._ids_by_path[path] = read_case_ids(path)
+                self._ids_by_path[path] = read_case_ids(path, self.store)
             ids += self._ids_by_path[path]
         return tuple(ids)
 
@@ -98,7 +101,8 @@ def read_catalog(sources: Sources) -> Catalog:
 
     Its methods raise `SourceError` if a spec that they must read is not valid YAML.
     """
-    return Catalog(sources, tuple(list_spec_files(sources.specs, recorded=sources.corpus is not None)))
+    files = list_spec_files(sources.specs, recorded=sources.corpus is not None)
+    return Catalog(sources, tuple(files), find_store(sources.specs))
 
 
 @cache
@@ -107,9 +111,15 @@ def _get_prefix(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
 
 
-def read_case_ids(path: Path) -> tuple[str, ...]:
-    """Return the ids of the cases in a spec file, which is parsed only if it is not in block style."""
-    data = reader.read_bytes(path, str(path))
+def read_case_ids(path: Path, store: Store | None = None) -> tuple[str, ...]:
+    """Return the ids of the cases in a spec file: kept ones, or else those in its text.
+
+    It is parsed only if it is not in block style.
+    """
+    data = reader.read_file(path, str(path))
+    kept = store and store.find(path, data)
+    if kept:
+        return tuple(case.id for case in kept.cases)
     names = _scan_ids(data)
     # Parsing would take most of a listing's time, so only files in flow style or with unusual ids are parsed.
     if names is None:

@@ -1,174 +1,247 @@
-"""Keep what was parsed: the documents of specs and cassettes, in one file that a run starts from.
+"""Keep what was parsed: one file per spec, with the metadata of its cassettes, that a run starts from.
 
-YAML stays the source. Every file is still read, and what was parsed is found by the digest of its bytes, so a
-file that was changed is always seen. The kept file itself begins with a digest of the code that parses and of
-the content: after a change of the code, or any damage, everything is parsed again. It holds only JSON.
+YAML stays the source. Every file is still read, and what is kept is used only if it has the digests of these
+files, so a file that was changed is always seen. A kept file begins with a digest of the code that parses and
+of the content: after a change of the code, or any damage, the spec is parsed again. It holds only data. What
+selecting does not need of a case is decoded when one of its trials runs.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 
-from streamconform.errors import Problem, SourceError
 from streamconform.files import read_regular, write_atomically
+from streamconform.model.case import AnyCase, CallCase, Level
+from streamconform.model.cassette import Cassette
 from streamconform.resources import find_bundled
-from streamconform.schemas import check_document
+from streamconform.suite.build import build_case, get_kind, list_cassettes, read_head
+from streamconform.suite.cassettes import MAX_BODY, Metadata, make_cassette
+from streamconform.suite.documents import take_document
+from streamconform.suite.expand import TrialNames, list_trial_names
+from streamconform.suite.lazy import LazyCallCase, LazyCase, LazyCassette, make_later
 from streamconform.user_cache import find_user_cache
-from streamconform.yaml_text import reader
+from streamconform.yaml_text.reader import Document, ValuePath
 
-NAME: Final = "suite.json"
-"""The name of the kept file next to the folder of specs, where the wheel has one."""
+NAME: Final = "suite"
+"""The name of the folder next to the folder of specs, where the wheel has what is kept."""
 FOLDER: Final = "suites"
-"""The name of the subfolder of the user's cache for the kept files of checkouts."""
-MIN_FILES: Final = 8
-"""The number of specs that takes longer to parse than the kept file takes to read."""
+"""The name of the subfolder of the user's cache for what is kept of checkouts."""
 _MAX_BYTES: Final = 256 * 1024 * 1024
 _DIGEST_SIZE: Final = 32
 _PARSERS: Final = ("model", "yaml_text", "wire", "apis", "schemas", "delivery", "suite")
 """The packages whose code determines what is kept."""
 
 
-class CheckedDocument(msgspec.Struct, frozen=True):
-    """A YAML file that matches its schema."""
+class KeptCassette(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of a cassette."""
 
-    path: str
-    data: bytes
-    key: str
-    """A digest of the schema's name and of `data`."""
-    value: Any
-    case_lines: tuple[int, ...] = ()
-    """The line of each case in a spec."""
-
-    def line(self, value_path: reader.ValuePath) -> int | None:
-        """Return the line number of `value_path`, or of its nearest ancestor that has one."""
-        # Only messages need other lines than those of cases, so the lines are not kept.
-        return reader.parse(self.data, self.path).line(value_path)
-
-    def problem(self, value_path: reader.ValuePath, message: str) -> Problem:
-        """Return a problem with `message` at `value_path`'s line."""
-        return Problem(self.path, self.line(value_path), message)
+    files: tuple[tuple[str, str], ...]
+    """The name and digest of its YAML file, its body, and its twin if it has one."""
+    metadata: bytes
+    """The content of the YAML file as JSON, which has integers of any size."""
 
 
-class _Entry(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of a document."""
+class KeptCase(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of a case: what selecting needs, and the whole entry."""
 
-    value: Any
-    case_lines: tuple[int, ...]
-
-
-Entries = dict[str, msgspec.Raw]
-"""Documents and names of trials, by a digest of all that determines them."""
-T = TypeVar("T")
-
-
-ReadChecked = Callable[[Path, str], CheckedDocument]
-"""Returns the document in a file that matches a schema, given by its name."""
+    id: str
+    level: Level
+    tags: tuple[str, ...]
+    line: int
+    cassettes: tuple[str, ...]
+    names: TrialNames | None
+    """The names of its trials; a call has none, and pulled recordings may be missing."""
+    entry: bytes
+    """JSON."""
 
 
-class Compiled:
-    """The documents that were parsed before, and those that this process parsed."""
+class KeptSpec(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of a spec without a problem."""
 
-    def __init__(self, kept: Entries, path: Path) -> None:
-        """Accept what was parsed before, and where to keep it."""
-        self._kept, self._path = kept, path
-        self._used: Entries = {}
+    sha256: str
+    """The digest of the YAML file."""
+    spec: dict[str, Any]
+    """The spec without its cases."""
+    cassettes: dict[str, KeptCassette]
+    cases: tuple[KeptCase, ...]
 
-    def read(self, path: Path, schema: str) -> CheckedDocument:
-        """Return the document in `path`. Raises a `SourceError` with everything wrong with it."""
-        data = reader.read_bytes(path, str(path))
-        key = _compute_key(data, schema)
-        entry = self._find(key, _Entry)
-        if entry is not None:
-            return CheckedDocument(str(path), data, key, entry.value, entry.case_lines)
-        document = check(data, str(path), schema)
-        self._add(key, _Entry(document.value, document.case_lines))
-        return document
+    def to_document(self, path: str) -> Document:
+        """Return the spec, with the lines of its cases."""
+        entries = [msgspec.json.decode(case.entry) for case in self.cases]
+        lines: dict[ValuePath, int] = {("cases", i): case.line for i, case in enumerate(self.cases)}
+        return Document(path, self.spec | {"cases": entries}, lines)
 
-    def remember(self, key: str, type_: type[T], make: Callable[[], T]) -> T:
-        """Return what `make` returns, or returned in an earlier process for the same key."""
-        value = self._find(key, type_)
-        if value is None:
-            value = make()
-            self._add(key, value)
-        return value
 
-    def _find(self, key: str, type_: type[T]) -> T | None:
-        raw = self._used.get(key) or self._kept.get(key)
-        if raw is None:
+class Store:
+    """The folders of kept files: they are read from any, and written to the last one."""
+
+    def __init__(self, *folders: Path) -> None:
+        """Accept the folders in the order of preference."""
+        self._folders = tuple(map(str, folders))
+        self._found: dict[Path, KeptSpec] = {}
+
+    def find(self, spec: Path, data: bytes) -> KeptSpec | None:
+        """Return what is kept of `spec`, or None if this code kept nothing of a spec with these bytes."""
+        sha256 = hashlib.sha256(data).hexdigest()
+        found = self._found.get(spec) or self._read(spec, sha256)
+        if found is None or found.sha256 != sha256:
             return None
-        self._used[key] = raw
-        return msgspec.json.decode(raw, type=type_)
+        self._found[spec] = found
+        return found
 
-    def _add(self, key: str, entry: object) -> None:
-        self._used[key] = msgspec.Raw(msgspec.json.encode(entry))
+    def _read(self, spec: Path, sha256: str) -> KeptSpec | None:
+        for folder in self._folders:
+            try:
+                data = read_regular(_make_path(folder, spec), _MAX_BYTES)
+            except OSError:
+                continue
+            content = memoryview(data)[_DIGEST_SIZE:]
+            if data.startswith(_compute_digest(content)):
+                kept = _DECODER.decode(content)
+                if kept.sha256 == sha256:
+                    return kept
+        return None
 
-    def keep(self, *, only_used: bool = False) -> None:
-        """Keep what this process made, if anything, and unless `only_used`, everything that was kept."""
-        if self._used.keys() <= self._kept.keys():
-            return
-        self._kept = dict(self._used) if only_used else self._kept | self._used
-        with suppress(OSError):  # without it, the next run parses again
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self.write()
-
-    def write(self) -> None:
-        """Write everything that is kept. Raises `OSError`."""
-        content = msgspec.json.encode(self._kept, order="sorted")
-        write_atomically(self._path, _compute_digest(content) + content)
+    def keep(self, spec: Path, kept: KeptSpec) -> None:
+        """Write what is kept of `spec`; if that is not possible, the next run parses it again."""
+        content = msgspec.msgpack.encode(kept)
+        path = Path(_make_path(self._folders[-1], spec))
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, _compute_digest(content) + content)
 
 
-def open_compiled(specs: Path, files: Sequence[Path]) -> Compiled | None:
-    """Return what is kept of the bundled suite, or None if parsing `files` takes less time than reading it.
+_DECODER: Final = msgspec.msgpack.Decoder(KeptSpec)
+
+
+def find_store(specs: Path) -> Store | None:
+    """Return where the bundled suite is kept.
 
     Other suites are not kept, because their files would stay in the cache forever.
     """
-    if len(files) < MIN_FILES or specs != find_bundled("specs"):
+    if specs != find_bundled("specs"):
         return None
     name = hashlib.sha256(str(specs).encode()).hexdigest()[:16]
-    path = find_user_cache(None) / FOLDER / f"{name}.json"
-    return Compiled(_read(specs.parent / NAME) or _read(path) or {}, path)
+    return Store(specs.parent / NAME, find_user_cache(None) / FOLDER / name)
 
 
-def read_checked(path: Path, schema: str) -> CheckedDocument:
-    """Return the document in `path`, parsed now. Raises a `SourceError` like `Compiled.read`."""
-    return check(reader.read_bytes(path, str(path)), str(path), schema)
+def describe_spec(
+    document: Document, data: bytes, cases: Sequence[AnyCase], metadata: Mapping[tuple[str, str], Metadata]
+) -> KeptSpec:
+    """Return what to keep of a spec without a problem; `metadata` has that of cassettes, by API and name."""
+    spec = {key: value for key, value in document.value.items() if key != "cases"}
+    pulled = "source" in spec
+    kept_cases = tuple(
+        KeptCase(
+            case.id,
+            case.level,
+            tuple(sorted(case.tags)),
+            case.line,
+            () if pulled else tuple(list_cassettes(entry).values()),
+            None if pulled or isinstance(case, CallCase) else list_trial_names(case),
+            msgspec.json.encode(entry),
+        )
+        for case, entry in zip(cases, document.value["cases"], strict=True)
+    )
+    names = dict.fromkeys(name for case in kept_cases for name in case.cassettes)
+    cassettes = {name: _describe_cassette(name, metadata[spec["api"], name]) for name in names}
+    return KeptSpec(hashlib.sha256(data).hexdigest(), spec, cassettes, kept_cases)
 
 
-def check(data: bytes, path: str, schema: str) -> CheckedDocument:
-    """Return the document in `data`. Raises a `SourceError` with everything wrong by YAML or the schema."""
-    document = reader.parse(data, path)
-    if problems := check_document(schema, document):
-        raise SourceError(problems)
-    cases = document.value.get("cases", ())
-    lines = tuple(document.line(("cases", i)) or 0 for i in range(len(cases)))
-    return CheckedDocument(path, data, _compute_key(data, schema), document.value, lines)
+def _describe_cassette(name: str, metadata: Metadata) -> KeptCassette:
+    value = metadata.document.value
+    bodies = [(value[key]["body"], value[key]["sha256"]) for key in ("response", "twin") if key in value]
+    return KeptCassette(((f"{name}.yaml", metadata.sha256), *bodies), msgspec.json.encode(value))
 
 
-def _compute_key(data: bytes, schema: str) -> str:
-    return hashlib.sha256(schema.encode() + b"\0" + data).hexdigest()
+def build_kept(kept: KeptSpec, path: Path, ids: Collection[str] | None, folder: Path) -> list[AnyCase] | None:
+    """Return the cases in `ids` of a kept spec, or None if a file of one of their cassettes has changed."""
+    chosen = [case for case in kept.cases if ids is None or case.id in ids]
+    cassettes: dict[str, LazyCassette] = {}
+    for name in dict.fromkeys(name for case in chosen for name in case.cassettes):
+        cassette = _read_cassette(kept.spec, folder, name, kept.cassettes[name])
+        if cassette is None:
+            return None
+        cassettes[name] = cassette
+    return [
+        _build_later(kept.spec, case, str(path), [cassettes[name] for name in case.cassettes])
+        for case in chosen
+    ]
 
 
-def _read(path: Path) -> Entries | None:
-    """Return the content of a kept file, or None if there is none that this code wrote."""
+def _read_cassette(
+    spec: Mapping[str, Any], folder: Path, name: str, kept: KeptCassette
+) -> LazyCassette | None:
+    """Return a cassette, or None if one of its files is not the one that was kept."""
+    api, is_document = spec["api"], get_kind(spec) == "document"
+    contents = [_read_unchanged(f"{folder}/{api}/{file}", sha256) for file, sha256 in kept.files]
+    if None in contents:
+        return None
+    body, twin = contents[1] or b"", contents[2] if len(contents) > 2 else None
+
+    def make() -> Cassette | None:
+        made = make_cassette(api, name, msgspec.json.decode(kept.metadata), body, twin)
+        return take_document(made) if is_document else made
+
+    # The fields that are needed without the others. All have to be given that have a default.
+    answer = twin if is_document and twin is not None else body
+    return make_later(LazyCassette, make, api=api, name=name, body=answer, twin=None if is_document else twin)
+
+
+def _read_unchanged(path: str, sha256: str) -> bytes | None:
+    """Return the content of a file, or None if it does not have this digest."""
     try:
-        data = read_regular(path, _MAX_BYTES)
+        data = read_regular(path, MAX_BODY)
     except OSError:
         return None
-    content = data[_DIGEST_SIZE:]
-    if data[:_DIGEST_SIZE] != _compute_digest(content):
-        return None
-    return msgspec.json.decode(content, type=Entries)
+    return data if hashlib.sha256(data).hexdigest() == sha256 else None
 
 
-def _compute_digest(content: bytes) -> bytes:
-    return hashlib.sha256(_compute_code_digest() + content).digest()
+def _build_later(
+    spec: Mapping[str, Any], kept: KeptCase, path: str, cassettes: Sequence[Cassette]
+) -> AnyCase:
+    """Return a case, of which only what selecting needs is made at once."""
+
+    def make() -> AnyCase:
+        entry = msgspec.json.decode(kept.entry)
+        return build_case(spec, entry, read_head(spec, entry, path, kept.line), cassettes)
+
+    kind, api, tags = get_kind(spec), spec.get("api"), frozenset(kept.tags)
+    match kind:
+        case "stream" | "document":
+            return make_later(
+                LazyCase,
+                make,
+                id=kept.id,
+                api=api,
+                level=kept.level,
+                tags=tags,
+                cassette=cassettes[0],
+                stream=kind == "stream",
+                unavailable=None,
+            )
+        case "round_trip":
+            return make()
+        case _:
+            return make_later(LazyCallCase, make, id=kept.id, api=api, level=kept.level, tags=tags, kind=kind)
+
+
+def _make_path(folder: str, spec: Path) -> str:
+    return f"{folder}/{spec.parent.name}/{spec.stem}.msgpack"
+
+
+def _compute_digest(content: bytes | memoryview) -> bytes:
+    digest = hashlib.sha256(_compute_code_digest())
+    digest.update(content)
+    return digest.digest()
 
 
 @cache
@@ -177,8 +250,11 @@ def _compute_code_digest() -> bytes:
     digest = hashlib.sha256()
     root = Path(__file__).parents[1]
     for package in _PARSERS:
-        for path in sorted((root / package).rglob("*")):
-            if path.suffix in (".py", ".json"):
-                data = path.read_bytes()
-                digest.update(f"{path.relative_to(root)} {len(data)}\n".encode() + data)
+        # Not `rglob`, which takes ten times as long as reading the files.
+        for folder, _, names in sorted(os.walk(root / package)):
+            for name in sorted(names):
+                if name.endswith((".py", ".json")):
+                    path = f"{folder}/{name}"
+                    data = read_regular(path)
+                    digest.update(f"{path[len(str(root)) :]} {len(data)}\n".encode() + data)
     return digest.digest()

@@ -53,8 +53,8 @@ class TrialNames(msgspec.Struct, frozen=True, array_like=True):
     """The fault of each kind that `--faults one` selects."""
 
 
-FindNames = Callable[[Case | RoundTripCase], TrialNames | None]
-"""Returns what `list_trial_names` returned for a case, or None if that is unknown."""
+FindNames = Callable[[str], TrialNames | None]
+"""Returns what `list_trial_names` returned for the case with an id, or None if that is unknown."""
 
 
 def expand(
@@ -78,7 +78,7 @@ def expand(
         if isinstance(case, CallCase):
             yield Call(case)
             continue
-        known = find_names(case) if seed == DEFAULT_SEED else None
+        known = find_names(case.id) if seed == DEFAULT_SEED else None
         if isinstance(case, RoundTripCase):
             yield from _expand_round_trip(case, names, seed, known)
             continue
@@ -143,11 +143,13 @@ def _identify(case: Case | RoundTripCase, name: str, seed: int) -> object | None
 
 def _list_faults(case: Case, faults: FaultSet, known: TrialNames | None) -> tuple[str, ...]:
     """Return the names of a case's faults over HTTP."""
-    # A broken stream may end with any prefix of its texts, but a pulled recording has only digests.
-    if faults == "none" or isinstance(case.cassette.provenance, Pulled):
+    if faults == "none":
         return ()
     if known is not None:
         return known.faults if faults == "all" else known.one_of_each
+    # A broken stream may end with any prefix of its texts, but a pulled recording has only digests.
+    if isinstance(case.cassette.provenance, Pulled):
+        return ()
     return tuple(list_faults(read_stream(case), every=faults == "all", http=True))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.model.trial import AS_IS, AnyTrial
-from streamconform.yaml_text.reader import read_bytes
+from streamconform.yaml_text.reader import read_file
 
 Group = tuple[AnyTrial, ...]
 """Trials of the same case, which run one after another."""
@@ -32,7 +32,7 @@ def read_order(specs: Path) -> tuple[str, ...]:
     path = specs / ORDER_FILE
     if not path.exists():
         return ()
-    lines = map(bytes.strip, read_bytes(path, str(path)).splitlines())
+    lines = map(bytes.strip, read_file(path, str(path)).splitlines())
     # An id with an unknown character is that of no trial, like any other unknown id.
     return tuple(line.decode("ascii", "replace") for line in lines if line and not line.startswith(b"#"))
 

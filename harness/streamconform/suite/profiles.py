@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.result import RULES
@@ -24,8 +25,7 @@ _PROFILES_FOLDER: Final = "profiles"
 NEXT_PROFILE: Final = "next"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class Profile(Struct, frozen=True, kw_only=True):
     """A list of case ids; `deliveries` and `faults` are None if the command-line options determine them."""
 
     name: str

@@ -126,12 +126,14 @@ def select_trials(
     Unless `lenient` is set, raises `SelectionError` for a pattern that matches no trial; in a single shard of
     the suite, such a pattern is not a mistake.
     """
+    if not patterns:
+        return tuple(trials)
     chosen: list[AnyTrial] = []
     used: set[str] = set()
     for trial in trials:
         matching = [pattern for pattern in patterns if matches(pattern, trial.id)]
         used.update(matching)
-        if matching or not patterns:
+        if matching:
             chosen.append(trial)
     for pattern in patterns:
         if pattern not in used and not lenient:
@@ -149,6 +151,7 @@ def select_trials(
     return tuple(chosen)
 
 
+@cache
 def is_at_least(level: Level, minimum: Level) -> bool:
     """Return whether `level` is at least as strict as `minimum`."""
     return LEVELS.index(level) <= LEVELS.index(minimum)

@@ -7,12 +7,15 @@ from what it is given.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, structs
+
 from streamconform.errors import SelectionError
+from streamconform.files import read_regular
 from streamconform.model.case import AnyCase, Case, CaseHead, Level
 from streamconform.model.trial import (
     DELIVERIES,
@@ -112,8 +115,7 @@ def find_corpus() -> Path:
     return find_user_cache(None) / CORPUS
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """The catalog of the full suite, the selected trials, and the profile that selected them."""
 
     catalog: Catalog
@@ -125,7 +127,7 @@ class Selection:
         digest = hashlib.sha256("\n".join(trial.id for trial in self.trials).encode())
         cases = {trial.case.id: trial.case for trial in self.trials}
         for path in self.catalog.find_files(cases):
-            digest.update(path.read_bytes())
+            digest.update(read_regular(path))
         for case in cases.values():
             if isinstance(case, Case):
                 digest.update(case.cassette.body)
@@ -149,21 +151,16 @@ def select(settings: SelectionSettings, ids: frozenset[str] | None = None) -> Se
     if ids is not None:
         requested = {id_.partition("@")[0] for id_ in ids}
         case_ids = tuple(id_ for id_ in case_ids if id_ in requested)
-    is_whole = _is_whole(settings, catalog, case_ids)
-    suite = catalog.load_suite(None if is_whole else case_ids)
+    suite = catalog.load_suite(None if _is_whole(settings, catalog, case_ids) else case_ids)
     cases = (case for case in suite.cases if is_at_least(case.level, settings.least_level))
     # Input mode http has all the trials of bytes, and more. An implementation's input mode is known only
     # after it has started, so a run expands the trials for http and then drops those that the implementation
     # cannot run.
-    expanded = expand(cases, deliveries, "http", settings.seed, faults, sampled, suite.find_names)
+    expanded = expand(cases, deliveries, "http", settings.seed, faults, sampled, suite.names.get)
     may_be_empty = settings.shard is not None or ids is not None
-    matching = select_trials(
-        (trial for trial in expanded if settings.input in (None, *supported_inputs(trial))),
-        settings.select,
-        lenient=may_be_empty,
-    )
+    runnable = _list_runnable(expanded, settings.input)
+    matching = select_trials(runnable, settings.select, lenient=may_be_empty)
     selected = tuple(trial for trial in matching if _is_requested(trial, settings, ids))
-    suite.keep(is_whole=is_whole)
     if not (selected or may_be_empty):
         raise SelectionError("--api, --profile, --level and --deliver leave no trials; relax one of them")
     return Selection(catalog, selected, profile)
@@ -171,12 +168,17 @@ def select(settings: SelectionSettings, ids: frozenset[str] | None = None) -> Se
 
 def _add_corpus(sources: Sources, ids: Collection[str]) -> Sources:
     """Return `sources` with the pulled recordings if any of `ids` is about one."""
-    return replace(sources, corpus=find_corpus()) if any(map(is_recorded, ids)) else sources
+    return structs.replace(sources, corpus=find_corpus()) if any(map(is_recorded, ids)) else sources
 
 
 def _is_whole(settings: SelectionSettings, catalog: Catalog, case_ids: tuple[str, ...]) -> bool:
     """Return whether the whole suite is read; then, a file without cases is also an error."""
     return not (settings.api or settings.select) and case_ids == catalog.ids
+
+
+def _list_runnable(trials: Iterable[AnyTrial], mode: Input | None) -> Iterable[AnyTrial]:
+    """Return the trials that an input mode can run."""
+    return trials if mode is None else (trial for trial in trials if mode in supported_inputs(trial))
 
 
 def _is_requested(trial: AnyTrial, settings: SelectionSettings, ids: frozenset[str] | None) -> bool:

@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
+from streamconform.files import read_regular
 from streamconform.model.cassette import Cassette
-from streamconform.schemas import check_document
+from streamconform.schemas import read_checked
 from streamconform.wire import framings
-from streamconform.yaml_text import reader
 
 FOLDER: Final = "shapes"
 REWRITE: Final = "`python -m streamconform_dev.corpus.write_shapes` writes it"
@@ -278,7 +278,7 @@ def read_known(specs: Path, api: str) -> Known:
     """
     generated = specs / FOLDER / f"{api}.json"
     try:
-        entries = json.loads(generated.read_text("utf-8"))["events"]
+        entries = json.loads(read_regular(generated))["events"]
     except (OSError, ValueError, KeyError) as error:
         raise _report(generated, f"no known shapes ({error}); {REWRITE}") from None
     origins = {
@@ -287,10 +287,7 @@ def read_known(specs: Path, api: str) -> Known:
         for path, kinds in fields.items()
         for kind, origin in kinds.items()
     }
-    document = reader.read(specs / FOLDER / f"{api}.yaml")
-    problems = check_document("shapes.v1", document)
-    if problems:
-        raise SourceError(problems)
+    document = read_checked(specs / FOLDER / f"{api}.yaml", "shapes.v1")
     explanations = tuple(
         Explanation(
             tuple(entry["at"]),

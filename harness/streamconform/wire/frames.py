@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One frame of a body, `body[start:end]`. Frames are numbered from 0 in body order.
 
     `payload` is the text that a parser sees. `value` is the payload's span in the body, which allows

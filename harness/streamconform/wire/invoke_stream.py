@@ -11,8 +11,9 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from streamconform.wire import eventstream, json_text
 from streamconform.wire.frames import Frame

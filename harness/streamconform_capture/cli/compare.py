@@ -19,6 +19,7 @@ from streamconform._version import __version__
 from streamconform.adapters.connect import connect
 from streamconform.cli import commands, completion, options
 from streamconform.config import ProjectSettings, read_settings
+from streamconform.conservation import Balance, require_balance
 from streamconform.errors import UsageError
 from streamconform.model.case import Case
 from streamconform.model.result import ImplementationInfo
@@ -26,7 +27,7 @@ from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
 from streamconform.printable import escape_line
 from streamconform.reports.style import PlainConsole, StyledLine, make_console, make_text
 from streamconform.reports.terminal import describe_implementation
-from streamconform.run.exits import Exit, RunSummary, choose_exit
+from streamconform.run.exits import Exit, RunSummary, choose_exit, select_exit
 from streamconform.run.workers import count_default_workers
 from streamconform_capture.cli.examine_progress import ExamineProgress
 from streamconform_capture.cli.pulling import cache_option, pull_missing
@@ -39,7 +40,7 @@ from streamconform_capture.compare.inputs import describe_nothing, measure_input
 from streamconform_capture.compare.inputs.partition import PARTITION_BYTES, Partition
 from streamconform_capture.compare.inputs.storage import make_absolute
 from streamconform_capture.compare.job import Job
-from streamconform_capture.compare.part import Part
+from streamconform_capture.compare.part import Part, add_parts
 from streamconform_capture.compare.report import format_lines, format_markdown
 from streamconform_capture.compare.sample import By, SampleRequest
 from streamconform_capture.corpus import cache
@@ -162,7 +163,8 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
     No expectation is needed: two implementations that differ cannot both be right, and an implementation
     whose outcome depends on the delivery is wrong. Exit codes: 0 no difference and no broken invariant, 1
-    otherwise, 2 usage or input error, 3 implementation unusable, 130 interrupted.
+    otherwise, 2 usage or input error, or a recording was not read, 3 implementation unusable, 4 a recording
+    was lost, 130 interrupted.
     """
     given = CompareOptions(**arguments)
     started = time.perf_counter()
@@ -183,15 +185,13 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     workers = settings.workers or count_default_workers()
     with ExamineProgress(console, given_inputs.total) as progress:
         examined = _examine(given, job, given_inputs, workers, progress)
-    found = examined.found
-    if examined.complete and not found.read and not found.unread:
-        raise UsageError(describe_nothing(given_inputs.first, given.api))
+    _check_found(examined, given_inputs.first, given.api)
     comparison = Comparison(
         version=__version__,
         implementations=implementations,
         deliveries=job.deliveries,
         seed=job.seed,
-        found=found,
+        found=examined.found,
         complete=examined.complete,
         minimised=_minimise(given, job, examined),
     )
@@ -265,17 +265,31 @@ def _examine(
 
     try:
         with _sigterm_as_ctrl_c(), _make_engine(given, workers, inputs) as engine:
-            only = None
+            only, unread = None, Part()
             if given.sample is not None:
                 request = SampleRequest(given.sample, given.by, job.seed, job.apis)
-                only = drive.choose_sample(request, engine, split())
+                sample = drive.choose_sample(request, engine, split())
+                only, unread = sample.names, Part(listed=sample.not_read, unread=sample.unread)
             found = drive.examine_inputs(job, engine, split(only), progress.advance, resume=given.resume)
+            if only is not None and not found.unread:
+                # At most, because recordings of two inputs may have the same name.
+                counts = {"examined": min(found.listed, len(only))}
+                require_balance(Balance("recording", "selected for the sample", len(only), counts))
+            found = add_parts((found, unread), job.examples)
             if given.minimise is None:
                 return _Examined(found)
             return _Examined(found, cases=drive.fetch_recordings(found.examples, engine, split()))
     except KeyboardInterrupt:
         # Findings made before Ctrl-C are still reported.
         return _Examined(progress.found, complete=False)
+
+
+def _check_found(examined: _Examined, location: str, apis: tuple[str, ...]) -> None:
+    """Raise `LostError` if a recording was lost, and `UsageError` if there was none."""
+    found = examined.found
+    require_balance(found.balance)
+    if examined.complete and not found.listed:
+        raise UsageError(describe_nothing(location, apis))
 
 
 def _minimise(given: CompareOptions, job: Job, examined: _Examined) -> Mapping[Finding, str]:
@@ -339,7 +353,7 @@ def _report(
 
 def _choose_exit(comparison: Comparison) -> Exit:
     found = comparison.found
-    return choose_exit(
+    code = choose_exit(
         RunSummary(
             interrupted=not comparison.complete,
             unexpected=bool(found.causes),
@@ -347,6 +361,7 @@ def _choose_exit(comparison: Comparison) -> Exit:
             answered=frozenset(index for index, count in found.answered.items() if count),
         )
     )
+    return select_exit(code, Exit.USAGE if found.unread else Exit.EXPECTED)
 
 
 def _find_corpus(name: str, cache_folder: str | None) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -29,6 +29,7 @@ from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.reports.causes import Cause, Failure, describe_harm, group_by_cause
 from streamconform.reports.style import StyledLine, make_console, make_text
+from streamconform.reports.summary import describe_incomplete
 from streamconform.reports.terminal import describe_implementation
 from streamconform.run.exits import Exit, select_exit
 from streamconform.run.plan import Settings
@@ -36,6 +37,9 @@ from streamconform.run.session import SILENT, FinishedRun, RunRequest, execute_r
 from streamconform.run.workers import count_default_workers
 from streamconform_capture.minimise.search import MinimiseJob, Search
 from streamconform_capture.minimise.write import write_result
+
+if TYPE_CHECKING:
+    from streamconform_capture.compare.inputs import RecordingFolder
 
 DEFAULT_FOLDER: Final = "fuzz"
 ROUND: Final = 100
@@ -141,8 +145,8 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     conform fuzz -i mypkg --time-limit 600
     conform fuzz -i reference -i mypkg --mode differential --corpus recordings
 
-    The same seed generates the same streams. Exit codes: 0 no failures, 1 failures, 2 usage error, 3
-    implementation unusable, 130 interrupted.
+    The same seed generates the same streams. Exit codes: 0 no failures, 1 failures, 2 usage error, or a
+    recording was not read, 3 implementation unusable, 4 a trial or a recording was lost, 130 interrupted.
     """
     given = FuzzOptions(**arguments)
     settings = read_settings(
@@ -155,8 +159,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     if given.corpus and given.mode != "differential":
         raise UsageError("`--corpus` needs `--mode differential`: a mutated recording has no expected answer")
     if given.mode == "differential":
-        # Does not return: `conform compare` ends with `ctx.exit`.
-        _compare(ctx, given, settings)
+        ctx.exit(_compare(ctx, given, settings))
     ctx.exit(_judge(given, settings))
 
 
@@ -171,7 +174,7 @@ def _judge(given: FuzzOptions, settings: ProjectSettings) -> Exit:
     trials: dict[str, GeneratedTrial] = {}
     failed: list[TrialResult] = []
     header: Header | None = None
-    judged, code = 0, Exit.EXPECTED
+    judged, code, lost = 0, Exit.EXPECTED, None
     for seed, size in _plan_rounds(settings.selection.seed, given.examples, given.time_limit, started):
         generated = [trial for api in apis for trial in Generator(api, seed).generate(size)]
         finished = _run(generated, connections, settings, out, seed)
@@ -188,13 +191,15 @@ def _judge(given: FuzzOptions, settings: ProjectSettings) -> Exit:
         trials |= {trial.id: GeneratedTrial(trial, words) for trial in generated if trial.id in kept}
         failed += wrong
         judged += sum(result.verdict != "skipped" for result in results.trials)
-        if finished.exit is Exit.INTERRUPTED:
-            code = Exit.INTERRUPTED
+        if finished.exit in (Exit.INTERRUPTED, Exit.BUG):
+            code = finished.exit
+            lost = describe_incomplete(results) if code is Exit.BUG else None
             break
     for number, cause in enumerate(group_by_cause(failed), 1):
         _print_cause(console, number, _reduce(cause, trials, connections, settings, out))
     seconds = time.monotonic() - started
-    console.print(f"{len(failed):,} of {format_count(judged, 'trial')} failed in {seconds:.1f} s")
+    failures = f"{len(failed):,} of {format_count(judged, 'trial')} failed in {seconds:.1f} s"
+    console.print(failures if lost is None else lost)
     return select_exit(
         code, Exit.UNEXPECTED if failed else Exit.EXPECTED, Exit.EXPECTED if judged else Exit.NOTHING
     )
@@ -306,42 +311,58 @@ def _print_cause(console: Any, number: int, found: Found) -> None:
         console.print(make_text(line))
 
 
-def _compare(ctx: click.Context, given: FuzzOptions, settings: ProjectSettings) -> None:
-    """Write the streams as JSON lines, and compare the implementations on them."""
+def _compare(ctx: click.Context, given: FuzzOptions, settings: ProjectSettings) -> Exit:
+    """Write the streams as JSON lines, compare the implementations on them, and return the exit code."""
     from streamconform_capture.cli import compare
 
     names = settings.impl or ("reference",)
     out = Path(given.out)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "streams.jsonl"
+    recordings = _read_corpus(given.corpus, given.api or NAMES) if given.corpus else None
     with path.open("w", encoding="utf-8") as file:
-        for line in _list_streams(given, settings.selection.seed):
+        for line in _list_streams(given, settings.selection.seed, recordings):
             file.write(json.dumps(line) + "\n")
-    ctx.invoke(
-        compare.command,
-        impls=names,
-        corpus=(str(path),),
-        api=given.api,
-        seed=settings.selection.seed,
-        workers=settings.workers,
-        timeout=settings.timeout,
-        start_timeout=settings.start_timeout,
-        minimise=str(out),
-    )
+    try:
+        ctx.invoke(
+            compare.command,
+            impls=names,
+            corpus=(str(path),),
+            api=given.api,
+            seed=settings.selection.seed,
+            workers=settings.workers,
+            timeout=settings.timeout,
+            start_timeout=settings.start_timeout,
+            minimise=str(out),
+        )
+    except click.exceptions.Exit as ended:
+        is_read = recordings is None or not recordings.unread
+        return select_exit(Exit(ended.exit_code), Exit.EXPECTED if is_read else Exit.USAGE)
+    raise AssertionError("`conform compare` ends with an exit code")
 
 
-def _list_streams(given: FuzzOptions, seed: int) -> Iterator[dict[str, Any]]:
+def _read_corpus(location: str, apis: Sequence[str]) -> RecordingFolder:
+    """Return the recordings to mutate, and list the others. Raises `UsageError` if there are none."""
     from streamconform_capture.compare import inputs
+
+    found = inputs.read(location, apis)
+    for unread in found.unread:
+        click.echo(escape_line(f"not read: {unread.file}: {unread.reason}", 400), err=True)
+    if not found.cases:
+        raise UsageError(inputs.describe_nothing(location, apis))
+    return found
+
+
+def _list_streams(
+    given: FuzzOptions, seed: int, recordings: RecordingFolder | None
+) -> Iterator[dict[str, Any]]:
     from streamconform_capture.fuzz.generate import Generator
     from streamconform_capture.fuzz.mutate import mutate_body
 
     apis = given.api or NAMES
-    if given.corpus:
-        cases = inputs.read(given.corpus, apis).cases
-        if not cases:
-            raise UsageError(inputs.describe_nothing(given.corpus, apis))
+    if recordings is not None:
         for number in range(given.examples * len(apis)):
-            case = cases[number % len(cases)]
+            case = recordings.cases[number % len(recordings.cases)]
             body = mutate_body(case.api, case.cassette.body, f"{seed}:{number}")
             yield _to_line(case.api, body, case.cassette.content_type)
     else:

@@ -14,7 +14,7 @@ from streamconform.errors import Problem
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.reports.style import StyledLine, print_lines
-from streamconform.run.exits import Exit
+from streamconform.run.exits import Exit, select_exit
 from streamconform.suite.lint import is_cassette, lint_all, lint_paths
 from streamconform.suite.lint_shapes import lint_shapes
 from streamconform.suite.load import Sources, collect, list_spec_files
@@ -38,7 +38,7 @@ GROUNDS: Final = {
 @click.option(
     "--strict/--no-strict",
     default=False,
-    help="Also reject drafts, cases without tags, `must` without evidence, and `guards` without a fitting thread.",
+    help="Also reject drafts, cases without tags, `must` without evidence, and `guards` without a thread.",
 )
 @click.option(
     "--shapes",
@@ -71,7 +71,7 @@ def command(
     conform lint my-specs                    your own specs
     conform lint --shapes recordings         what recordings have that is new to the suite (docs/drift.md)
 
-    With --shapes and PATHS, the exit code is 1 if something is new.
+    With --shapes and PATHS, the exit code is 1 if something is new, or 2 if a recording was not read.
     """
     settings = read_settings(arguments)
     sources = find_sources(settings.selection)
@@ -103,7 +103,9 @@ def _find_drift(sources: Sources, paths: tuple[Path, ...]) -> Exit:
     )
     for line in format_lines(drift):
         click.echo(escape_line(line, WIDTH))
-    return Exit.UNEXPECTED if drift.novelties else Exit.EXPECTED
+    return select_exit(
+        Exit.UNEXPECTED if drift.novelties else Exit.EXPECTED, Exit.USAGE if drift.unread else Exit.EXPECTED
+    )
 
 
 def _lint_shapes(ctx: click.Context, sources: Sources) -> None:

@@ -58,11 +58,10 @@ def format_summary(comparison: Comparison) -> str:
     counts = Counter(cause.about for cause in found.causes)
     parts = [f"{counts[about]} of {name}" for about, name in SHORT.items() if counts[about]]
     told = f" ({', '.join(parts)})" if parts else ""
-    unread = sum(each.recordings for each in found.unread)
     return (
         f"{format_count(found.recordings, 'recording')}, {format_count(found.trials, 'trial')}, "
         f"{format_count(len(found.causes), 'cause')} in {format_count(found.differing, 'recording')}"
-        f"{told}, {unread:,} not read{'' if comparison.complete else ' (cut short)'}"
+        f"{told}, {found.not_read:,} not read{'' if comparison.complete else ' (cut short)'}"
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from streamconform.conservation import Balance, require_balance
 from streamconform.errors import UsageError, WorkerError
 from streamconform.model.case import Case
 from streamconform_capture.compare import store, work
@@ -15,7 +16,7 @@ from streamconform_capture.compare.inputs import split_input
 from streamconform_capture.compare.inputs.partition import Partition
 from streamconform_capture.compare.job import Job
 from streamconform_capture.compare.part import Part, add_parts
-from streamconform_capture.compare.sample import SampleRequest, merge_samples
+from streamconform_capture.compare.sample import Sample, SampleRequest, merge_samples
 
 MAX_DEATHS: Final = 2
 """After this many worker deaths on one partition, the recording that kills the worker is searched for."""
@@ -45,19 +46,23 @@ def examine_inputs(
 ) -> Part:
     """Return the sum of the results of all `partitions`; the caller gets the sum so far after each one.
 
-    With `resume`, partitions whose results an earlier run has stored are not examined again.
+    With `resume`, partitions whose results an earlier run has stored are not examined again. Raises
+    `LostError` if the results do not include every partition once.
     """
     found = Part()
-    done = 0
+    done = listed = examined = 0
 
     def add(partition: Partition, part: Part) -> None:
-        nonlocal found, done
+        nonlocal found, done, examined
         found = add_parts((found, part), job.examples)
+        examined += 1
         done += partition.size
         on_advance(Advance(done, found))
 
     def list_pending() -> Iterator[Partition]:
+        nonlocal listed
         for partition in partitions:
+            listed += 1
             kept = store.read_part(job, partition.id) if resume else None
             if kept is None:
                 yield partition
@@ -66,15 +71,16 @@ def examine_inputs(
 
     for partition, part in _run(engine, work.examine_partition, job, list_pending()):
         add(partition, part)
+    require_balance(Balance("partition", "listed", listed, {"examined": examined}))
     return found
 
 
-def choose_sample(request: SampleRequest, engine: Engine, partitions: Iterable[Partition]) -> frozenset[str]:
-    """Return the names of the recordings in the sample."""
+def choose_sample(request: SampleRequest, engine: Engine, partitions: Iterable[Partition]) -> Sample:
+    """Return the sample of the recordings."""
     sample = merge_samples(request, ())
     for _, each in _run(engine, work.sample_partition, request, iter(partitions)):
         sample = merge_samples(request, (sample, each))
-    return sample.names
+    return sample
 
 
 def fetch_recordings(

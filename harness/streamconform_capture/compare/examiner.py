@@ -30,7 +30,7 @@ from streamconform.suite.expand import expand
 from streamconform_capture.compare.findings import Answers, Finding, find_findings, get_ending
 from streamconform_capture.compare.inputs.recording import UnreadRecording
 from streamconform_capture.compare.job import Job
-from streamconform_capture.compare.part import MAX_UNREAD, Part, Unread, group_findings
+from streamconform_capture.compare.part import Part, Unread, add_unread, group_findings
 
 
 class Stopped(Exception):
@@ -126,10 +126,9 @@ class Examiner:
         names = [each.plan.connection.impl for each in self._running]
         total = _Sum()
         for recording in recordings:
-            if job.apis and recording.api not in job.apis:
-                continue
+            total.listed += 1
             if isinstance(recording, UnreadRecording):
-                total.unread.setdefault((recording.api, recording.reason), []).append(recording.file)
+                total.unread.append(Unread(recording.api, recording.reason, 1, (recording.file,)))
                 continue
             if before is not None:
                 before(recording.id)
@@ -205,13 +204,14 @@ BLAME = Blame(None)
 class _Sum:
     """The results so far; `Part` describes them."""
 
+    listed: int = 0
     read: Counter[str] = field(default_factory=Counter)
     trials: int = 0
     skipped: Counter[tuple[int, str]] = field(default_factory=Counter)
     endings: Counter[tuple[str, str, str, int]] = field(default_factory=Counter)
     attempted: Counter[int] = field(default_factory=Counter)
     answered: Counter[int] = field(default_factory=Counter)
-    unread: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    unread: list[Unread] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     differing: int = 0
 
@@ -236,16 +236,14 @@ class _Sum:
     def make_part(self, examples: int) -> Part:
         """Return the part, with at most `examples` examples per cause."""
         return Part(
+            listed=self.listed,
             read=dict(self.read),
             trials=self.trials,
             skipped=dict(self.skipped),
             endings=dict(self.endings),
             attempted=dict(self.attempted),
             answered=dict(self.answered),
-            unread=tuple(
-                Unread(api, reason, len(files), tuple(sorted(files)[:MAX_UNREAD]))
-                for (api, reason), files in self.unread.items()
-            ),
+            unread=add_unread(self.unread),
             causes=group_findings(self.findings, examples),
             differing=self.differing,
         )

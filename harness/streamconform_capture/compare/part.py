@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from streamconform.conservation import Balance
 from streamconform_capture.compare.findings import ABOUT, DELIVERY_ORDER, About, Finding
 
 MAX_UNREAD: Final = 3
@@ -47,6 +48,8 @@ class Unread:
 class Part:
     """The results of a partition, or a sum of such results."""
 
+    listed: int = 0
+    """The number of recordings of the wanted APIs that the inputs list."""
     read: Mapping[str, int] = field(default_factory=dict)
     """Recordings by api."""
     trials: int = 0
@@ -66,6 +69,18 @@ class Part:
     def recordings(self) -> int:
         """Return the number of recordings that were compared."""
         return sum(self.read.values())
+
+    @property
+    def not_read(self) -> int:
+        """Return the number of recordings that were not compared."""
+        return sum(group.recordings for group in self.unread)
+
+    @property
+    def balance(self) -> Balance:
+        """Return what became of the listed recordings."""
+        return Balance(
+            "recording", "listed", self.listed, {"read": self.recordings, "not read": self.not_read}
+        )
 
     @property
     def examples(self) -> frozenset[str]:
@@ -95,6 +110,22 @@ def group_findings(findings: Iterable[Finding], examples: int) -> tuple[Cause, .
     )
 
 
+def add_unread(groups: Iterable[Unread]) -> tuple[Unread, ...]:
+    """Return one group for each API and reason, sorted."""
+    same: dict[tuple[str, str], list[Unread]] = {}
+    for group in groups:
+        same.setdefault((group.api, group.reason), []).append(group)
+    return tuple(
+        Unread(
+            api,
+            reason,
+            sum(each.recordings for each in members),
+            tuple(sorted(file for each in members for file in each.files)[:MAX_UNREAD]),
+        )
+        for (api, reason), members in sorted(same.items())
+    )
+
+
 def add_parts(parts: Iterable[Part], examples: int) -> Part:
     """Return the sum of `parts`, which must have no recording in common; causes are sorted."""
     read: Counter[str] = Counter()
@@ -102,10 +133,11 @@ def add_parts(parts: Iterable[Part], examples: int) -> Part:
     endings: Counter[tuple[str, str, str, int]] = Counter()
     attempted: Counter[int] = Counter()
     answered: Counter[int] = Counter()
-    unread: dict[tuple[str, str], list[Unread]] = {}
+    unread: list[Unread] = []
     causes: dict[tuple[About, tuple[int, ...], str], Cause] = {}
-    trials = differing = 0
+    listed = trials = differing = 0
     for part in parts:
+        listed += part.listed
         read.update(part.read)
         skipped.update(part.skipped)
         endings.update(part.endings)
@@ -113,12 +145,12 @@ def add_parts(parts: Iterable[Part], examples: int) -> Part:
         answered.update(part.answered)
         trials += part.trials
         differing += part.differing
-        for group in part.unread:
-            unread.setdefault((group.api, group.reason), []).append(group)
+        unread += part.unread
         for cause in part.causes:
             key = (cause.about, cause.who, cause.what)
             causes[key] = _add_causes(causes[key], cause, examples) if key in causes else cause
     return Part(
+        listed=listed,
         # Sorted, because parts may arrive in a different order in each run.
         read=dict(sorted(read.items())),
         trials=trials,
@@ -126,15 +158,7 @@ def add_parts(parts: Iterable[Part], examples: int) -> Part:
         endings=dict(sorted(endings.items())),
         attempted=dict(sorted(attempted.items())),
         answered=dict(sorted(answered.items())),
-        unread=tuple(
-            Unread(
-                api,
-                reason,
-                sum(each.recordings for each in groups),
-                tuple(sorted(file for each in groups for file in each.files)[:MAX_UNREAD]),
-            )
-            for (api, reason), groups in sorted(unread.items())
-        ),
+        unread=add_unread(unread),
         causes=tuple(sorted(causes.values(), key=_sort_key)),
         differing=differing,
     )
@@ -157,6 +181,7 @@ def from_json(document: Mapping[str, Any]) -> Part:
         for each in document["causes"]
     )
     return Part(
+        listed=document["listed"],
         read=document["read"],
         trials=document["trials"],
         attempted=dict(document["attempted"]),

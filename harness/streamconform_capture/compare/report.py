@@ -34,6 +34,9 @@ def format_lines(comparison: Comparison, *, text: bool) -> Iterator[str]:
     yield ""
     for unread in comparison.found.unread:
         yield f"not read: {unread.recordings} of {unread.api}: {unread.reason}"
+        yield from (f"    {file}" for file in unread.files)
+        if unread.recordings > len(unread.files):
+            yield f"    and {unread.recordings - len(unread.files):,} more"
     for (index, reason), count in comparison.found.skipped.items():
         yield f"not run: {format_count(count, 'trial')} of {comparison.name(index)}: {reason}"
     yield format_summary(comparison)

@@ -16,7 +16,7 @@ from typing import Any, Final
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform_capture.compare import part
 from streamconform_capture.compare.findings import Finding
-from streamconform_capture.compare.inputs.storage import open_storage
+from streamconform_capture.compare.inputs.storage import open_file, open_storage
 from streamconform_capture.compare.job import Job
 from streamconform_capture.compare.part import Part
 
@@ -88,7 +88,7 @@ def read_part(job: Job, partition: str) -> Part | None:
     if not storage.exists(path):
         return None
     try:
-        with storage.open(path, "rb") as file:
+        with open_file(job.results, f"{partition}.parquet") as file:
             # Only the metadata, so that resuming a run does not load all findings.
             document = json.loads(parquet.read_schema(file).metadata[METADATA])
         found = part.from_json(document["part"])

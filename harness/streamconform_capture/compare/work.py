@@ -34,7 +34,7 @@ def examine_partition(job: Job, partition: Partition, stop_file: str | None = No
 
     writer = PartWriter(job, partition.id) if job.results is not None else None
     keep = writer.keep if writer is not None else None
-    found = examiner.examine(read_partition(partition), keep=keep, before=check)
+    found = examiner.examine(read_partition(partition, job.apis), keep=keep, before=check)
     if writer is not None:
         writer.finish(found)
     return found
@@ -51,8 +51,7 @@ def get_examiner(job: Job) -> Examiner:
 def sample_partition(request: SampleRequest, partition: Partition, stop_file: str | None = None) -> Sample:
     """Return the recordings in `partition` that may be in the sample."""
     del stop_file  # reading takes only a moment
-    recordings = (each for each in read_partition(partition) if isinstance(each, Case))
-    return take_sample(request, recordings)
+    return take_sample(request, read_partition(partition))
 
 
 def fetch_recordings(

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import io
-import tarfile
-import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -14,6 +10,9 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from streamconform.errors import Problem, SourceError
+from streamconform.files import open_regular
+from streamconform.files.archives import TarMember, iterate_tar
+from streamconform.files.compressed import GZIP, decompress
 
 MAX_ARCHIVE: Final = 128 * 1024 * 1024
 MAX_UNPACKED: Final = 512 * 1024 * 1024
@@ -22,8 +21,6 @@ MAX_MEMBERS: Final = 50_000
 MAX_MEMBER: Final = 64 * 1024 * 1024
 MAX_SELECTED: Final = 256 * 1024 * 1024
 """The maximum total size of the selected files, which are held in memory."""
-BROKEN: Final = (tarfile.TarError, EOFError, OSError, ValueError, zlib.error)
-"""Exceptions that the standard library raises for broken archives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,7 @@ def compute_digest(path: Path) -> str:
     """Return the SHA-256 of the file at `path`. Raises `SourceError` if it exceeds `MAX_ARCHIVE`."""
     if path.stat().st_size > MAX_ARCHIVE:
         raise _make_error(path, f"larger than {MAX_ARCHIVE} bytes")
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -51,34 +48,18 @@ def read(path: Path, select: Collection[str]) -> tuple[Member, ...]:
     if the file is not an archive, contains a path that leads outside it, or exceeds a limit.
     """
     try:
-        # Decompressed here and not by `tarfile`, so that the limit also covers headers, which `tarfile` reads
-        # into memory. `_LimitedFile` cannot seek, hence the stream mode.
-        with gzip.open(path) as file, tarfile.open(fileobj=_LimitedFile(file), mode="r|") as archive:
-            members = tuple(_iter_members(path, archive, select))
-    except BROKEN as error:
-        words = str(error).partition("\n")[0] or type(error).__name__
-        raise _make_error(path, f"not a source distribution (.tar.gz): {words}") from error
+        with open_regular(path) as file:
+            unpacked = iterate_tar(decompress(file, GZIP, MAX_UNPACKED))
+            members = tuple(_iter_members(path, unpacked, select))
+    except OSError as error:
+        raise _make_error(path, f"not a source distribution (.tar.gz): {error}") from error
     return tuple(sorted(members, key=lambda each: each.path))
 
 
-class _LimitedFile(io.BufferedIOBase):
-    """A decompressing reader that raises an error after `MAX_UNPACKED` bytes, to stop decompression bombs."""
-
-    def __init__(self, file: gzip.GzipFile) -> None:
-        self._file, self._left = file, MAX_UNPACKED
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        """Return at most `size` bytes."""
-        data = self._file.read(size)
-        self._left -= len(data)
-        if self._left < 0:
-            raise ValueError(f"larger than {MAX_UNPACKED} bytes when decompressed")
-        return data
-
-
-def _iter_members(path: Path, archive: tarfile.TarFile, select: Collection[str]) -> Iterator[Member]:
+def _iter_members(path: Path, members: Iterator[TarMember], select: Collection[str]) -> Iterator[Member]:
     room = MAX_SELECTED
-    for number, info in enumerate(archive, start=1):
+    for number, member in enumerate(members, start=1):
+        info = member.info
         if number > MAX_MEMBERS:
             raise _make_error(path, f"more than {MAX_MEMBERS} files")
         name = PurePosixPath(info.name)
@@ -98,9 +79,7 @@ def _iter_members(path: Path, archive: tarfile.TarFile, select: Collection[str])
         room -= info.size
         if room < 0:
             raise _make_error(path, f"the files to read total more than {MAX_SELECTED} bytes")
-        file = archive.extractfile(info)
-        assert file is not None, "a regular file has content"
-        yield Member(inside, file.read())
+        yield Member(inside, member.read(MAX_MEMBER))
 
 
 def _make_error(path: Path, words: str) -> SourceError:

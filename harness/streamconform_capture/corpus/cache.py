@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.errors import Problem, SourceError, UsageError
+from streamconform.files import read_regular
 from streamconform.user_cache import CORPUS, find_user_cache
 from streamconform_capture.corpus.sources import Source
 
@@ -44,7 +45,7 @@ def read_pulled(root: Path, source: Source) -> PulledSource | None:
         return None
     path = folder / ABOUT
     try:
-        about = json.loads(path.read_bytes())
+        about = json.loads(read_regular(path))
         return PulledSource(
             folder=folder,
             by=str(about["by"]),

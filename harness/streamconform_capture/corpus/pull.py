@@ -10,7 +10,7 @@ import dataclasses
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -19,6 +19,7 @@ from msgspec import structs
 
 from streamconform import user_cache
 from streamconform._version import __version__
+from streamconform.conservation import Balance, require_balance
 from streamconform.errors import SourceError
 from streamconform.model.cassette import Cassette, Derived
 from streamconform.suite import cassettes
@@ -77,9 +78,12 @@ def _import_members(
     left: Counter[str] = Counter()
     names: set[tuple[str, str]] = set()
     seen: set[tuple[str, int, str]] = set()
+    exchanges = 0
     for number, member in enumerate(members):
         progress(number, len(members))
-        for each in _import_member(source, member):
+        count, results = _import_member(source, member)
+        exchanges += count
+        for each in results:
             if isinstance(each, str):
                 left[each] += 1
                 continue
@@ -93,6 +97,8 @@ def _import_members(
             cassettes.save(folder, dataclasses.replace(each, name=name))
             recordings[each.api] += 1
     progress(len(members), len(members))
+    outcomes = {"imported": recordings.total(), "not imported": left.total()}
+    require_balance(Balance("exchange", "read", exchanges, outcomes))
     if not recordings:
         raise PullFailed(f"no recordings in {source.distribution} {source.version}: {dict(left)}")
     return cache.PulledSource(
@@ -103,28 +109,27 @@ def _import_members(
     )
 
 
-def _import_member(source: Source, member: archive.Member) -> Iterator[Cassette | str]:
-    """Yield the recorded answers in a file, and a reason for each exchange that is skipped."""
+def _import_member(source: Source, member: archive.Member) -> tuple[int, list[Cassette | str]]:
+    """Return the number of exchanges in a file, the answers, and a reason for each other exchange.
+
+    A file that cannot be read counts as one exchange.
+    """
     if member.data is None:
-        yield member.why or "not read"
-        return
+        return 1, [member.why or "not read"]
     try:
         taken = importers.import_file(Path(member.path.name), member.data, None, "recording", documents=True)
     except SourceError as error:
-        yield _generalise_reason(error.problems[0].message)
-        return
-    for each in taken.skipped:
-        yield _generalise_reason(each.why)
+        return 1, [_generalise_reason(error.problems[0].message)]
+    results: list[Cassette | str] = [_generalise_reason(each.why) for each in taken.skipped]
     for cassette in taken.cassettes:
         # An error document is the same with and without streaming.
         if cassette.status >= 400 and not _asked_for_a_stream(cassette):
-            yield NOT_ASKED
-        else:
-            yield dataclasses.replace(
-                cassette,
-                name=_make_name(member.path, AT_ONCE if is_document(cassette) else ""),
-                provenance=_describe_origin(source, member.path, cassette),
-            )
+            results.append(NOT_ASKED)
+            continue
+        name = _make_name(member.path, AT_ONCE if is_document(cassette) else "")
+        origin = _describe_origin(source, member.path, cassette)
+        results.append(dataclasses.replace(cassette, name=name, provenance=origin))
+    return taken.count, results
 
 
 def _asked_for_a_stream(cassette: Cassette) -> bool:

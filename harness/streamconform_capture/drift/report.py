@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
@@ -24,8 +23,8 @@ def format_lines(drift: Drift) -> Iterator[str]:
     for ending in drift.endings:
         extent = f"{format_count(ending.answers, 'answer')}, for example {ending.example}"
         yield f"{ending.api} {ending.status} {ending.reason}: {extent}"
-    for reason, count in Counter(reason for _, reason in drift.unread).items():
-        yield f"not read: {format_count(count, 'recording')}: {reason}"
+    for name, reason in drift.unread:
+        yield f"not read: {name}: {reason}"
     yield format_summary(drift)
 
 

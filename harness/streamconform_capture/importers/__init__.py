@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
+from streamconform.files import TooLargeError
+from streamconform.files.json_text import check_values
 from streamconform.model.cassette import Cassette
 from streamconform.suite.cassettes import format_metadata
 from streamconform_capture.importers import har, httprr, langchain, litellm, mitmproxy, raw, vcr
@@ -27,6 +30,9 @@ Entries = Iterable[Entry | SkippedExchange]
 
 MAX_FILE = 64 * 1024 * 1024
 """The maximum file size in bytes. The largest vcrpy cassette seen in a public repository is 9 MB."""
+
+MAX_EXCHANGES: Final = 10_000
+"""The maximum number of exchanges in a file: a few bytes can be one, which takes half a kilobyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +116,20 @@ def _read_entries(path: Path, data: bytes, api: str | None) -> Entries:
         raise SourceError((Problem(str(path), None, f"larger than {MAX_FILE} bytes"),))
     for recognises, read in READERS:
         if recognises(path, data):
-            return read(path, data)
+            if data[:64].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] == b"{":
+                _check_values(path, data)
+            entries = [*islice(read(path, data), MAX_EXCHANGES + 1)]
+            if len(entries) > MAX_EXCHANGES:
+                raise SourceError((Problem(str(path), None, f"more than {MAX_EXCHANGES} exchanges"),))
+            return entries
     return (Entry(path.name, lambda: raw.read(path, data, api)),)
+
+
+def _check_values(path: Path, data: bytes) -> None:
+    try:
+        check_values(data)
+    except TooLargeError as error:
+        raise SourceError((Problem(str(path), None, str(error)),)) from error
 
 
 def _is_stream(exchange: ImportedExchange, api: str) -> bool:
@@ -120,14 +138,14 @@ def _is_stream(exchange: ImportedExchange, api: str) -> bool:
 
 READERS: Final[tuple[tuple[Callable[[Path, bytes], bool], Callable[[Path, bytes], Entries]], ...]] = (
     (lambda path, _: path.name.endswith(".yaml.gz"), langchain.read),
-    (lambda _, data: httprr.is_trace(data), httprr.read),
-    (lambda _, data: mitmproxy.is_flows(data), mitmproxy.read),
+    (lambda path, data: path.suffix == ".httprr" or httprr.is_trace(data), httprr.read),
+    (lambda path, data: path.suffix == ".flow" or mitmproxy.is_flows(data), mitmproxy.read),
     (lambda _, data: litellm.is_interaction(data), litellm.read),
-    (lambda _, data: har.is_har(data), har.read),
+    (lambda path, data: path.suffix == ".har" or har.is_har(data), har.read),
     (vcr.is_cassette, vcr.read),
 )
 """For each format that holds several exchanges, a function that recognises it, and its reader. Any other file
-is treated as a body."""
+is treated as a body. The suffix is enough, because a file with a damaged beginning is not a body."""
 
 
 def _detect_api(exchange: ImportedExchange, wanted: str | None) -> str:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import zlib
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
+from streamconform.files import CutError, DamagedError, TooLargeError
+from streamconform.files.compressed import DEFLATE, GZIP, ZLIB, Codec, decompress
 from streamconform.suite.cassettes import MAX_BODY
-
-MAX_MEMBERS: Final = 100
-"""The maximum number of concatenated gzip members; a server normally sends one."""
 
 
 class Undecodable(ValueError):
@@ -59,32 +59,26 @@ def _reject_unknown(body: bytes) -> tuple[bytes, bool]:
     raise _DecodingError(f"supported codings are {', '.join(DECODERS)}")
 
 
-def _gzip(body: bytes) -> tuple[bytes, bool]:
-    return _inflate(body, 16 + zlib.MAX_WBITS)
+def _unpack(codec: Codec, body: bytes) -> tuple[bytes, bool]:
+    out = bytearray()
+    file = decompress(io.BytesIO(body), codec, MAX_BODY)
+    try:
+        while part := file.read1():
+            out += part
+    except CutError:
+        return bytes(out), not body
+    except TooLargeError as error:
+        raise Undecodable(f"its body cannot be decoded: {error}") from error
+    except DamagedError as error:
+        raise _DecodingError(str(error).rpartition(": ")[2]) from error
+    return bytes(out), True
 
 
 def _deflate(body: bytes) -> tuple[bytes, bool]:
     try:
-        return _inflate(body, zlib.MAX_WBITS)
+        return _unpack(ZLIB, body)
     except _DecodingError:
-        return _inflate(body, -zlib.MAX_WBITS)  # many servers send raw deflate data under this name
-
-
-def _inflate(body: bytes, bits: int) -> tuple[bytes, bool]:
-    out = bytearray()
-    for _ in range(MAX_MEMBERS):
-        if not body:
-            break
-        inflater = zlib.decompressobj(bits)
-        try:
-            out += inflater.decompress(body, MAX_BODY + 1 - len(out))
-        except zlib.error as error:
-            raise _DecodingError(str(error)) from error
-        _check_size(len(out))
-        if not inflater.eof:
-            return bytes(out), False
-        body = inflater.unused_data  # the next member: some servers compress each flush separately
-    return bytes(out), True
+        return _unpack(DEFLATE, body)  # many servers send raw deflate data under this name
 
 
 def _brotli(body: bytes) -> tuple[bytes, bool]:
@@ -94,13 +88,14 @@ def _brotli(body: bytes) -> tuple[bytes, bool]:
         out = bytearray(decompressor.process(body, output_buffer_limit=MAX_BODY + 1))
     except (library.error, TypeError) as error:
         raise _DecodingError(str(error)) from error
-    _check_size(len(out))
+    if len(out) > MAX_BODY:
+        raise Undecodable(f"its body is larger than {MAX_BODY} bytes when decoded")
     return bytes(out), bool(decompressor.is_finished())
 
 
 DECODERS: Final[Mapping[str, Callable[[bytes], tuple[bytes, bool]]]] = {
-    "gzip": _gzip,
-    "x-gzip": _gzip,
+    "gzip": partial(_unpack, GZIP),
+    "x-gzip": partial(_unpack, GZIP),
     "deflate": _deflate,
     "br": _brotli,
 }
@@ -112,11 +107,6 @@ def _import_decoder(*names: str) -> Any:
         if importlib.util.find_spec(name) is not None:
             return importlib.import_module(name)
     raise _DecodingError(f"install `{names[0]}` to decode it")
-
-
-def _check_size(size: int) -> None:
-    if size > MAX_BODY:
-        raise Undecodable(f"its body is larger than {MAX_BODY} bytes when decoded")
 
 
 def _is_text(body: bytes) -> bool:

@@ -39,10 +39,12 @@ def is_trace(data: bytes) -> bool:
 def read(path: Path, data: bytes) -> Iterator[Entry | SkippedExchange]:
     """Yield the exchanges in the trace `data`; those after a wrong length cannot be found.
 
-    Raises `SourceError` if the first exchange has no lengths, or is longer than the file.
+    Raises `SourceError` if the first line is wrong, or the first exchange has no lengths or is longer than
+    the file.
     """
     first = FIRST_LINE.match(data)
-    assert first is not None, "the caller looked"
+    if first is None:
+        raise SourceError((Problem(str(path), None, "its first line is not `httprr trace v1`"),))
     position, number = first.end(), 0
     while position < len(data):
         number += 1

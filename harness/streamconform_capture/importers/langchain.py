@@ -6,16 +6,15 @@ replaced by a marker; if the address was replaced, the request body shows which 
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from streamconform.errors import Problem, SourceError
+from streamconform.files.compressed import GZIP, decompress
 from streamconform_capture.importers import vcr
 from streamconform_capture.importers.exchange import Entry, ImportedExchange, NotImportable, require
 
@@ -58,16 +57,9 @@ def _read_pair(
 
 def _decompress(path: Path, data: bytes) -> bytes:
     try:
-        with gzip.open(io.BytesIO(data)) as file:
-            text = file.read(MAX_UNPACKED + 1)
-    except EOFError as error:
-        raise SourceError((Problem(str(path), None, "its gzip data is cut: its end is missing"),)) from error
-    except (OSError, zlib.error) as error:
-        raise SourceError((Problem(str(path), None, f"not gzip: {error}"),)) from error
-    if len(text) > MAX_UNPACKED:
-        message = f"larger than {MAX_UNPACKED} bytes when decompressed"
-        raise SourceError((Problem(str(path), None, message),))
-    return text
+        return decompress(io.BytesIO(data), GZIP, MAX_UNPACKED).read()
+    except OSError as error:
+        raise SourceError((Problem(str(path), None, str(error)),)) from error
 
 
 def _restore_request(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from streamconform_capture.importers.exchange import (
 from streamconform_capture.importers.recorders import name_recorder
 
 MAX_DEPTH: Final = 64
-MAX_EVENTS: Final = 2_000_000
+MAX_EVENTS: Final = 300_000
 MAX_REPEATED: Final = 8
 """The maximum number of values of one header."""
 SUFFIXES: Final = (".yaml", ".yml")

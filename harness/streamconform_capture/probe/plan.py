@@ -21,10 +21,26 @@ from streamconform_capture.record.live import RawRecording
 Kind = Literal["stream", "twin", "refusal", "count"]
 """The kinds of question: streaming, non-streaming, bad request, and token count."""
 EMPTY_ANSWER: Final = RawRecording(
-    path="/", request_headers={}, request_body=b"{}", status=200, headers={}, body=b"{}", marks=(), cut=None
+    path="/",
+    request_headers={},
+    request_body=b"{}",
+    status=200,
+    headers={},
+    body=b"{}",
+    received=2,
+    marks=(),
+    cut=None,
 )
 EMPTY_ERROR: Final = RawRecording(
-    path="/", request_headers={}, request_body=b"{}", status=400, headers={}, body=b"{}", marks=(), cut=None
+    path="/",
+    request_headers={},
+    request_body=b"{}",
+    status=400,
+    headers={},
+    body=b"{}",
+    received=2,
+    marks=(),
+    cut=None,
 )
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from streamconform._version import __version__
 from streamconform.apis import APIS
+from streamconform.conservation import find_lost
 from streamconform.errors import ImplementationError
 from streamconform.judge.judge import decide_verdict
 from streamconform.known_failures.context import KnownFailuresContext, list_problems
@@ -137,9 +138,13 @@ class _Probe:
                 for context in contexts
             )
         unexpected = any(is_unexpected(result, strict=self.plan.strict) for result in self.results)
+        ended_early = self.interrupted or self.cut_short
+        ids = [result.id for result in self.results]
+        lost = () if ended_early else tuple(sorted(find_lost([case.id for case in self.plan.cases], ids)))
         exit_ = choose_exit(
             RunSummary(
                 interrupted=self.interrupted,
+                inconsistent=bool(lost),
                 unexpected=any(outdated) or unexpected,
                 attempted=frozenset({0} if self.results else ()),
                 answered=frozenset({0} if self.answered else ()),
@@ -149,7 +154,8 @@ class _Probe:
         footer = Footer(
             counts={verdict: counts[verdict] for verdict in VERDICTS},
             exit=exit_,
-            complete=not self.interrupted and not self.cut_short,
+            complete=not (ended_early or lost),
+            lost=lost,
             problems=list_problems(contexts, outdated),
         )
         writer.write(footer)

@@ -7,7 +7,6 @@ digests of clean files are kept in the user's cache, so that only changed files 
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 import multiprocessing.connection
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
@@ -17,13 +16,14 @@ from typing import Final
 from streamconform import user_cache
 from streamconform.apis import APIS
 from streamconform.errors import Problem
-from streamconform.files import write_atomically
-from streamconform.secrets import decoded_forms, joined, placeholders
+from streamconform.files import TooLargeError, read_regular, write_atomically
+from streamconform.secrets import decoded_forms, joined, personal_numbers, placeholders
 from streamconform.secrets import scan as scanner
 from streamconform.secrets.joined import parse_payload
 from streamconform.secrets.scan import SecretFinding, scan, scan_answer
 from streamconform.suite.cassettes import MAX_BODY
 from streamconform.suite.load import Sources
+from streamconform.system import can_fork, get_context
 from streamconform.wire.framings import split
 
 METADATA: Final = (".yaml", ".yml")
@@ -72,9 +72,9 @@ def start_scan(files: Sequence[Path], allowed: Collection[str]) -> Callable[[], 
 
 
 def _start_process(files: Sequence[Path], allowed: Collection[str]) -> Callable[[], list[Problem]]:
-    if "fork" not in multiprocessing.get_all_start_methods():
+    if not can_fork():
         return lambda: _scan_files(files, allowed)
-    context = multiprocessing.get_context("fork")
+    context = get_context()
     receiver, sender = context.Pipe(duplex=False)
     # A daemon process does not outlive this process.
     process = context.Process(target=_send_problems, args=(sender, files, allowed), daemon=True)
@@ -105,25 +105,33 @@ def _scan_files(files: Sequence[Path], allowed: Collection[str]) -> list[Problem
 
 
 def _iter_digests(files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield each readable file, with a digest of its bytes and of everything that affects its parsing."""
+    """Yield each readable file, with a digest of its bytes and of everything that affects its parsing.
+
+    The digest of a file that is too large is empty.
+    """
     for path in files:
-        with suppress(OSError):  # loading reports it
-            digest = hashlib.blake2b(f"{path.absolute().parent.name}/{path.suffix}/".encode(), digest_size=16)
-            digest.update(path.read_bytes())
+        digest = hashlib.blake2b(f"{path.absolute().parent.name}/{path.suffix}/".encode(), digest_size=16)
+        try:
+            digest.update(read_regular(path, MAX_BODY))
+        except TooLargeError:
+            yield path, ""
+        except OSError:  # loading reports it
+            continue
+        else:
             yield path, digest.hexdigest()
 
 
 def _find_cache() -> Path:
     """Return the path of the digest file, whose name depends on the scan's version."""
-    modules = (scanner, decoded_forms, joined, placeholders)
-    rules = b"".join(Path(module.__file__ or "").read_bytes() for module in modules)
+    modules = (scanner, decoded_forms, joined, personal_numbers, placeholders)
+    rules = b"".join(read_regular(module.__file__ or "") for module in modules)
     name = hashlib.blake2b(rules, digest_size=8).hexdigest()
     return user_cache.find_user_cache(None) / "scanned" / f"{name}.txt"
 
 
 def _read_clean() -> frozenset[str]:
     try:
-        return frozenset(_find_cache().read_text("ascii").split())
+        return frozenset(read_regular(_find_cache()).decode("ascii").split())
     except (OSError, UnicodeDecodeError):
         return frozenset()
 
@@ -145,8 +153,10 @@ def _list_folder(folder: Path) -> list[Path]:
 
 def _scan_file(path: Path, allowed: Collection[str]) -> Iterator[Problem]:
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BODY)
+        data = read_regular(path, MAX_BODY)
+    except TooLargeError as error:
+        yield Problem(str(path), None, f"not scanned for secrets: {error}")
+        return
     except OSError:
         return  # loading reports it
     findings = list(scan({"": data}, allowed, random_words=False))

@@ -151,11 +151,12 @@ def _read_spec(path: Path) -> tuple[str, list[str]]:
     """Return a spec's text and the ids of its cases; both are empty if the file does not exist."""
     if not path.exists():
         return "", []
-    document = reader.read(path)
+    data = reader.read_file(path, str(path))
+    document = reader.parse(data, str(path))
     problems = check_document("spec.v1", document)
     if problems:
         raise SourceError(problems)
-    text = path.read_bytes().decode()
+    text = data.decode()
     if (path.parent.name, path.stem) != (document.value["api"], document.value["topic"]):
         raise SourceError((Problem(str(path), None, "`api` and `topic` do not match the file's path"),))
     return text if text.endswith("\n") else text + "\n", [case["id"] for case in document.value["cases"]]

@@ -20,6 +20,7 @@ from streamconform.secrets.scan import redact
 from streamconform_capture.record.errors import UnexpectedResponse
 from streamconform_capture.record.live import RawRecording, record, to_cassette
 from streamconform_capture.record.providers import RECORDINGS, build_streaming_body
+from streamconform_capture.record.server_name import name_server
 
 MAX_EXCERPTED = 100_000
 """The number of bytes at the beginning of a body from which an excerpt is taken."""
@@ -46,8 +47,8 @@ class RecordJob:
     """Whether to repeat the request with `stream: false` and keep that response too."""
     allow_error: bool = False
     timeout: float = 300.0
-    server: str = "unnamed server"
-    """The server's name and version, for the provenance."""
+    server: str | None = None
+    """The server's name and version, for the provenance, if the user says so."""
     note: str | None = None
     names: tuple[str, ...] = ()
     """The names to replace everywhere."""
@@ -65,8 +66,9 @@ class RecordJob:
 class Origin:
     """The recordings' origin, for their provenance."""
 
-    server: str = "unnamed server"
-    """Name and version."""
+    server: str | None = None
+    """Name and version, if the user says so."""
+    base_url: str = ""
     date: str = field(default_factory=get_today)
     note: str | None = None
 
@@ -78,6 +80,8 @@ class ScrubbedExchange:
     cassette: Cassette
     replaced: Mapping[str, int]
     """The number of distinct values replaced, by kind."""
+    received: int
+    """The number of bytes of the answer and of its twin that arrived."""
 
 
 def record_exchange(job: RecordJob, on_chunk: Callable[[bytes], None] | None = None) -> ScrubbedExchange:
@@ -95,7 +99,7 @@ def record_exchange(job: RecordJob, on_chunk: Callable[[bytes], None] | None = N
     if job.twin:
         twin = _send(job, APIS[job.api].write_document_body(body), None)
         _check_twin(job, twin)
-    origin = Origin(server=job.server, date=job.date, note=job.note)
+    origin = Origin(server=job.server, base_url=job.base_url, date=job.date, note=job.note)
     return scrub_exchange(
         recording,
         body,
@@ -125,9 +129,10 @@ def scrub_exchange(
         UnsuitableExchange: a cassette cannot represent the recording.
 
     """
-    placeholders = _learn_names(body, [part for part in (recording, twin) if part is not None], names)
+    answers = [part for part in (recording, twin) if part is not None]
+    placeholders = _learn_names(body, answers, names)
     provenance = Recorded(
-        server=origin.server,
+        server=origin.server or name_server(origin.base_url, recording.server),
         model=placeholders.apply_text(model),
         date=origin.date,
         tool=f"streamconform {__version__}",
@@ -137,7 +142,7 @@ def scrub_exchange(
     cassette = to_cassette(scrubbed, api=api, name=name, provenance=provenance)
     if twin is not None:
         cassette = replace(cassette, twin=placeholders.apply(twin.body))
-    return ScrubbedExchange(cassette, placeholders.counts)
+    return ScrubbedExchange(cassette, placeholders.counts, sum(part.received for part in answers))
 
 
 def _learn_names(

@@ -152,8 +152,10 @@ def _make_cassette(
         status=exchange.status,
         headers=scrub.filter_headers(exchange.headers, scrub.RESPONSE_HEADERS),
         body=scrub.blank(bytes(exchange.body), secrets),
+        received=exchange.received,
         marks=tuple(exchange.marks),
         cut=exchange.cut,
+        server=scrub.blank(exchange.headers.get("server", "").encode(), secrets).decode(),
     )
     body = _parse(recording.request_body)
     scrubbed = scrub_exchange(

@@ -67,10 +67,14 @@ class RawRecording:
     """Headers on the allow-list, with lower-case names."""
     body: bytes
     """The bytes on the wire, without HTTP's transfer encoding."""
+    received: int
+    """The number of bytes of the body that arrived, which is more than `body` has if it was `too_large`."""
     marks: tuple[ChunkMark, ...]
     """One chunk per read: an HTTP chunk, or the part of one that arrived in that read."""
     cut: Cut | None
     """None if the server ended the body correctly."""
+    server: str = ""
+    """The `Server` header, which is not kept."""
 
 
 def record(
@@ -150,8 +154,10 @@ async def record_async(
         status=tape.head.status_code,
         headers=_blank_values(scrub.filter_headers(tape.head.headers, scrub.RESPONSE_HEADERS), secrets),
         body=scrub.blank(bytes(tape.body), secrets),
+        received=tape.received,
         marks=tuple(tape.marks),
         cut=cut,
+        server=_blank_values({"": tape.head.headers.get("server", "")}, secrets)[""],
     )
 
 
@@ -205,6 +211,7 @@ class _Tape:
         self.head: httpx.Response | None = None
         self.body = bytearray()
         self.marks: list[ChunkMark] = []
+        self.received = 0
         self._max_bytes = max_bytes
         self._on_chunk = on_chunk
         self._sent_at = time.monotonic()
@@ -216,6 +223,7 @@ class _Tape:
 
     def add(self, chunk: bytes) -> bool:
         """Store as much of the chunk as the limit allows; return whether all of it fit."""
+        self.received += len(chunk)
         data = chunk[: self._max_bytes - len(self.body)]
         if data:
             add_mark(self.marks, len(self.body), self._sent_at)

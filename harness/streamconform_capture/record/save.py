@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamconform.conservation import Balance
 from streamconform.errors import UsageError
 from streamconform.files import write_atomically
 from streamconform.model.cassette import Cassette
@@ -25,6 +26,8 @@ class SavedRecording:
     spec: Path
     replaced: Mapping[str, int]
     """The number of distinct values, by kind."""
+    balance: Balance
+    """The bytes that arrived, and those in the files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +91,19 @@ def record_and_save(
     title = f"{cassette.name}: describe in one line what this stream shows"
     destination = Destination(specs, folder, topic)
     metadata, spec, _ = save_new(cassette, title, destination, secrets=job.secrets, allowed=job.allowed)
-    return SavedRecording(cassette, metadata, spec, scrubbed.replaced)
+    balance = Balance("byte", "received", scrubbed.received, {"saved": measure_saved(metadata, cassette)})
+    return SavedRecording(cassette, metadata, spec, scrubbed.replaced, balance)
 
 
 def save_cassette(folder: Path, scanned: Scanned) -> Path:
     """Write the cassette under `folder` and return the path of its YAML file."""
     return cassettes.save(folder, scanned.cassette)
+
+
+def measure_saved(metadata: Path, cassette: Cassette) -> int:
+    """Return the size of the files of the answer and of its twin, next to the YAML file `metadata`."""
+    suffixes = [cassette.suffix, *([] if cassette.twin is None else ["twin.json"])]
+    return sum(metadata.with_suffix(f".{suffix}").stat().st_size for suffix in suffixes)
 
 
 def append_case(specs: Path, scanned: Scanned, topic: str) -> Path:

@@ -143,8 +143,8 @@ def record_scenario(planned: PlannedRequest, settings: ScenarioSettings) -> Reco
     return RecordedScenario(exchange=exchange, cost=_calculate_cost(exchange.cassette, settings))
 
 
-def save_scenario(recorded: RecordedScenario, planned: PlannedRequest, settings: ScenarioSettings) -> Path:
-    """Write the cassette, and a draft case unless the case already exists; return the cassette's path.
+def save_scenario(recorded: RecordedScenario, planned: PlannedRequest, settings: ScenarioSettings) -> int:
+    """Write the cassette, and a draft case unless the case already exists; return the answer's size on disk.
 
     Raises:
         SecretsLeft: the scan found something; nothing is written.
@@ -152,14 +152,15 @@ def save_scenario(recorded: RecordedScenario, planned: PlannedRequest, settings:
 
     """
     cassette = recorded.exchange.cassette
-    return save.save_new(
+    metadata, _, _ = save.save_new(
         cassette,
         f"{planned.scenario.title}, from {settings.endpoint.title}",
         save.Destination(settings.specs, settings.folder, settings.endpoint.name),
         secrets=extract_secrets(planned.request.secret),
         allowed=settings.allowed,
         refuse_random_words=False,
-    )[0]
+    )
+    return save.measure_saved(metadata, cassette)
 
 
 def load_recorded(planned: PlannedRequest, settings: ScenarioSettings) -> Cassette | None:

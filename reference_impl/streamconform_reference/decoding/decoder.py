@@ -57,6 +57,8 @@ class Decoder(ABC):
         self.status = status
         self.failed = status >= _HTTP_ERROR
         """Whether the HTTP status marks the body as an error document instead of a stream."""
+        self.whole = False
+        """Whether the payloads are from a document, whose end is known, unlike that of a stream."""
         self.headers = headers or {}
         self.framing = type(self).framing_factory()
         self.message = Assembler(Pricing(pricing) if pricing is not None else None)

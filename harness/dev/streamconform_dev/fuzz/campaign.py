@@ -29,6 +29,7 @@ from streamconform_capture.compare.inputs import read
 from streamconform_capture.fuzz.mutate import mutate_body
 from streamconform_dev.bench.measure import reference
 from streamconform_dev.fuzz import chunkings
+from streamconform_dev.fuzz.damage import damage_bytes
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules
 
 STREAMS: Final = frozenset({".sse", ".ndjson", ".eventstream"})
@@ -99,16 +100,6 @@ def damage(api: str, seed: int) -> tuple[str, bytes]:
             other = choice.choice(bodies)
             joined = body[: choice.randint(0, len(body))] + other[choice.randint(0, len(other)) :]
             return "two streams joined", joined
-
-
-def damage_bytes(body: bytes, choice: random.Random) -> bytes:
-    """Return `body` with one to four pieces removed, repeated or replaced by random bytes."""
-    for _ in range(choice.randint(1, 4)):
-        start = choice.randint(0, len(body))
-        end = min(start + choice.choice((1, 1, 2, 5, 40)), len(body))
-        piece = choice.choice((b"", body[start:end] * 2, choice.randbytes(end - start)))
-        body = body[:start] + piece + body[end:]
-    return body
 
 
 def list_cuts(body: bytes, seed: int) -> Iterator[list[bytes]]:

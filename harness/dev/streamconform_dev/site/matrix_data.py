@@ -15,9 +15,9 @@ from streamconform.model.trial import DELIVERIES, FAULTS
 from streamconform.reports.matrix import score as matrix_score
 from streamconform.reports.matrix.score import COLUMNS
 from streamconform.reports.scores.document import CASES, Scores, Warned, read_scores
+from streamconform.suite.build import COMMON
 from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.evidence import Fact, find_facts
-from streamconform.suite.load import COMMON
 from streamconform.suite.select import PatternParts, split_pattern
 from streamconform.suite.selection import SelectionSettings, find_sources
 from streamconform.yaml_text.reader import read

@@ -27,7 +27,7 @@ from streamconform.reports.matrix.score import (
 from streamconform.reports.matrix.section import ListLimits, render_section
 from streamconform.reports.summary import describe_incomplete
 from streamconform.run.results import Results
-from streamconform.suite.load import COMMON
+from streamconform.suite.build import COMMON
 
 __all__ = ["MAX_BYTES", "PageContext", "render"]
 

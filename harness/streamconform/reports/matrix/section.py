@@ -17,7 +17,7 @@ from streamconform.reports.describe import WARNINGS_TITLE, describe_failure, nam
 from streamconform.reports.markdown import format_code
 from streamconform.reports.matrix.context import SAFE_URL, PageContext, link_issue, make_slug
 from streamconform.reports.matrix.score import COLUMNS, MatrixRow, find_columns
-from streamconform.suite.load import COMMON
+from streamconform.suite.build import COMMON
 
 MAX_REASONS: Final = 3
 MAX_DELIVERIES: Final = 3

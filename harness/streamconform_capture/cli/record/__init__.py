@@ -16,14 +16,17 @@ import click
 from streamconform.apis import APIS
 from streamconform.cli import commands, options
 from streamconform.cli.server import check_key_is_private, parse_base_url, parse_headers, read_key
+from streamconform.conservation import require_balance
 from streamconform.errors import UsageError
+from streamconform.files import read_given
 from streamconform.model.cassette import Recorded
 from streamconform.secrets import scrub
+from streamconform.secrets.placeholders import NOT_REPLACED
 from streamconform_capture.cli.record.saving import SaveSettings, check_slug, read_save_settings, save_options
 from streamconform_capture.record.errors import RecordError
 from streamconform_capture.record.exchange import RecordJob
 from streamconform_capture.record.live import MAX_BYTES
-from streamconform_capture.record.providers import HOSTS, RECORDINGS
+from streamconform_capture.record.providers import RECORDINGS
 from streamconform_capture.record.save import SavedRecording, record_and_save
 
 REQUIRED: Final = ("api", "base_url", "request_file", "name")
@@ -79,9 +82,9 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     conform record scenarios --endpoint openai --model gpt-5-mini
 
     The key is read from the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, or --key-env VAR. Keys are never
-    stored. Addresses, account ids and request ids are replaced by placeholders of the same length; if a
-    possible secret remains, even encoded or split, nothing is written. Files go to ./cassettes and ./specs by
-    default.
+    stored. E-mail addresses, phone and card numbers, account ids and request ids are replaced by placeholders
+    of the same length; names and postal addresses are not, unless --scrub names them. If a possible secret
+    remains, even encoded or split, nothing is written. Files go to ./cassettes and ./specs by default.
     """
     if ctx.invoked_subcommand is not None:
         _reject_options(ctx)
@@ -118,7 +121,7 @@ def _make_job(ctx: click.Context, given: RecordOptions, settings: SaveSettings) 
         twin=given.twin,
         allow_error=given.allow_error,
         timeout=given.timeout,
-        server=settings.server or (host if host in HOSTS else "unnamed server"),
+        server=settings.server,
         note=settings.note,
         names=settings.scrubbed,
         allowed=settings.allowed,
@@ -135,6 +138,7 @@ def _record(job: RecordJob, settings: SaveSettings) -> None:
     finally:
         progress.end()
     _print_result(kept)
+    require_balance(kept.balance)
     case = f"{job.api}/{settings.topic}/{job.name}"
     click.echo(
         f"next: conform explain {case} --specs {settings.specs} --cassettes {settings.folder}", err=True
@@ -171,15 +175,14 @@ def _print_result(kept: SavedRecording) -> None:
     if cassette.provenance.note:
         click.echo(f"  {cassette.provenance.note}")
     click.echo(f"{kept.spec}")
-    click.echo(f"  draft case `{cassette.name}`: review it, then remove `reviewed: false`")
+    click.echo(
+        f"  draft case `{cassette.name}`: review it, also for {NOT_REPLACED}, then remove `reviewed: false`"
+    )
 
 
 def _read_body(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
-            # One byte more than the limit, so that a larger file is recognized without reading all of it.
-            data = file.read(MAX_BYTES + 1)
-        body = json.loads(data[:MAX_BYTES]) if len(data) <= MAX_BYTES else None
+        body = json.loads(read_given(path, MAX_BYTES))
     except OSError as error:
         raise UsageError(f"`{path}` cannot be read: {error.strerror}") from None
     except json.JSONDecodeError as error:
@@ -187,7 +190,7 @@ def _read_body(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise UsageError(f"`{path}` is not JSON in UTF-8") from None
     if not isinstance(body, dict):
-        raise UsageError(f"`{path}`: expected the request body, a JSON object of at most {MAX_BYTES:,} bytes")
+        raise UsageError(f"`{path}`: expected the request body, a JSON object")
     return body
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import queue
 import signal
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import click
@@ -17,24 +17,21 @@ import click
 from streamconform.apis import APIS
 from streamconform.cli import commands
 from streamconform.cli.server import parse_base_url
+from streamconform.conservation import Balance, require_balance
 from streamconform.errors import UsageError
 from streamconform.loopback import LOOPBACK
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
+from streamconform.secrets.placeholders import NOT_REPLACED
 from streamconform.suite.documents import is_document
+from streamconform.system import calling_on_signals
 from streamconform_capture.cli.record.saving import check_slug, read_save_settings, save_options
 from streamconform_capture.record.exchange import Origin
 from streamconform_capture.record.listen import Overheard, Received, RecordingProxy, Upstream
-from streamconform_capture.record.listened import (
-    KeptExchange,
-    ListenSettings,
-    NotKept,
-    Streams,
-    keep_exchange,
-)
-from streamconform_capture.record.providers import HOSTS
+from streamconform_capture.record.listened import KeptExchange, ListenSettings, NotKept
 from streamconform_capture.record.sign import sign_again
+from streamconform_capture.record.writing_process import WritingProcess
 
 MAX_LINE: Final = 600
 """The maximum number of characters to print about one exchange."""
@@ -63,27 +60,24 @@ def command(ctx: click.Context, /, upstream: str, address: str, name: str, **sav
     conform record listen --upstream https://api.openai.com -- python my_agent.py
 
     The program runs with the environment variables from which SDKs read their base URL. Every exchange is
-    saved, whatever its API. The exit code is the program's, or 2 if an answer could not be saved or no answer
-    arrived, or 4 if an answer was lost.
+    saved, whatever its API; the same values are replaced as by `conform record`. The exit code is the
+    program's, or 2 if an answer could not be saved or no answer arrived, or 4 if an answer was lost.
     """
     settings = read_save_settings(**saving)
     check_slug("--name", name)
     host, port = _parse_address(address)
-    url, server = parse_base_url(upstream, "--upstream")
-    writer = _Writer(
-        ListenSettings(
-            specs=settings.specs,
-            folder=settings.folder,
-            name=name,
-            topic=settings.topic,
-            origin=Origin(
-                server=settings.server or (server if server in HOSTS else "unnamed server"),
-                note=settings.note,
-            ),
-            names=settings.scrubbed,
-            allowed=settings.allowed,
-        )
+    url, _ = parse_base_url(upstream, "--upstream")
+    listen_settings = ListenSettings(
+        specs=settings.specs,
+        folder=settings.folder,
+        name=name,
+        topic=settings.topic,
+        origin=Origin(server=settings.server, base_url=url, note=settings.note),
+        names=settings.scrubbed,
+        allowed=settings.allowed,
     )
+    process = WritingProcess(listen_settings)
+    writer = _Writer(process.keep)
     proxy = RecordingProxy(Upstream(url), writer.add, host=host, port=port, sign=sign_again)
     interrupted = threading.Event()
     try:
@@ -91,19 +85,30 @@ def command(ctx: click.Context, /, upstream: str, address: str, name: str, **sav
     except OSError as error:
         raise UsageError(f"cannot listen on `{address}`: {error.strerror or error}") from error
     finally:
-        writer.finish(PATIENCE if interrupted.is_set() else None)
+        try:
+            writer.finish(PATIENCE if interrupted.is_set() else None)
+        finally:
+            process.kill()
     summary = writer.summarise(proxy.received)
-    ctx.exit(summary if summary is Exit.BUG else code or summary)
+    if writer.has_saved:
+        words = f"--specs {settings.specs} --cassettes {settings.folder}"
+        click.echo(f"review the drafts, also for {NOT_REPLACED}, then `conform run {words} -i …`", err=True)
+    ctx.exit(code or summary)
 
 
 async def _serve(
     proxy: RecordingProxy, upstream: str, words: Sequence[str], interrupted: threading.Event
 ) -> int:
     stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, stopped.set)
-    loop.add_signal_handler(signal.SIGINT, _set_all, stopped, interrupted)
-    async with proxy:
+
+    def interrupt() -> None:
+        interrupted.set()
+        stopped.set()
+
+    async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(calling_on_signals(stopped.set, signal.SIGTERM))
+        stack.enter_context(calling_on_signals(interrupt, signal.SIGINT))
+        await stack.enter_async_context(proxy)
         # With a command, stdout belongs to the command.
         click.echo(f"{proxy.url} forwards to {upstream}", err=bool(words))
         if not words:
@@ -111,11 +116,6 @@ async def _serve(
             await stopped.wait()
             return Exit.EXPECTED
         return await _run_command(words, _make_environment(proxy.url), stopped)
-
-
-def _set_all(*events: asyncio.Event | threading.Event) -> None:
-    for event in events:
-        event.set()
 
 
 async def _run_command(words: Sequence[str], variables: Mapping[str, str], stopped: asyncio.Event) -> int:
@@ -135,14 +135,13 @@ async def _run_command(words: Sequence[str], variables: Mapping[str, str], stopp
 
 
 class _Writer:
-    """Writes exchanges one at a time in a separate thread, so that writing does not delay any stream."""
+    """Has exchanges written one at a time, and prints and counts the results, in a separate thread."""
 
-    def __init__(self, settings: ListenSettings) -> None:
-        self._settings = settings
+    def __init__(self, keep: Callable[[Overheard], KeptExchange | NotKept]) -> None:
+        self._keep = keep
         self._waiting: queue.SimpleQueue[Overheard | None] = queue.SimpleQueue()
         self._unwritten: dict[int, Overheard] = {}
         self._counts: Counter[str] = Counter()
-        self._streams: Streams = {}
         self._error: BaseException | None = None
         # A daemon does not keep the command running after Ctrl-C.
         self._thread = threading.Thread(target=self._write, name="writer", daemon=True)
@@ -155,7 +154,7 @@ class _Writer:
     def finish(self, patience: float | None) -> None:
         """Wait until all is written, or nothing has been for `patience` seconds. Raises the first error."""
         self._waiting.put(None)
-        with suppress(KeyboardInterrupt):  # a second Ctrl-C
+        with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C
             count = -1
             while self._thread.is_alive() and count != len(self._unwritten):
                 count = len(self._unwritten) if patience is not None else -1
@@ -169,25 +168,21 @@ class _Writer:
         if self._error is not None:
             raise self._error
 
+    @property
+    def has_saved(self) -> bool:
+        return bool(self._counts["kept"])
+
     def summarise(self, received: Received) -> Exit:
-        """Print how many exchanges were saved, and return the matching exit code."""
+        """Print how many exchanges were saved, and return the exit code. Raises `LostError`."""
         counts = self._counts
         kept, lost = counts["kept"], counts["lost"]
         click.echo(
             f"{format_count(kept, 'exchange')} recorded" + (f", {lost} not saved" if lost else ""), err=True
         )
-        if kept:
-            specs, folder = self._settings.specs, self._settings.folder
-            click.echo(
-                f"review the drafts, then `conform run --specs {specs} --cassettes {folder} -i …`", err=True
-            )
-        if (counts["answers"], counts["bytes"]) != (received.answers, received.bytes):
-            click.echo(
-                f"{received.answers} answers with {received.bytes:,} bytes arrived, but {counts['answers']} "
-                f"with {counts['bytes']:,} bytes were saved or refused; this is a bug of streamconform",
-                err=True,
-            )
-            return Exit.BUG
+        require_balance(
+            Balance("answer", "received", received.answers, {"saved or refused": counts["answers"]}),
+            Balance("byte", "received", received.bytes, {"saved or refused": counts["bytes"]}),
+        )
         return Exit.USAGE if lost or not kept else Exit.EXPECTED
 
     def _count(self, exchange: Overheard, kind: str, size: int) -> None:
@@ -198,7 +193,7 @@ class _Writer:
     def _write(self) -> None:
         while (exchange := self._waiting.get()) is not None:
             try:
-                result = keep_exchange(exchange, self._settings, self._streams)
+                result = self._keep(exchange)
             except BaseException as error:  # noqa: BLE001 - raised in the main thread
                 self._error = self._error or error
                 continue

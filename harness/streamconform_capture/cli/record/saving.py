@@ -59,7 +59,9 @@ def save_options(command: F) -> F:
                 help="Ignore a possible secret. Repeatable.",
             ),
             click.option(
-                "--server", metavar="TEXT", help="Name and version of the server, for the provenance."
+                "--server",
+                metavar="TEXT",
+                help="Name and version of the server, for the provenance. [default: what it says itself]",
             ),
             click.option("--note", metavar="TEXT", help="A note for readers of the cassette."),
             click.option("--specs", type=folder, help="Folder of specs. [default: specs]"),

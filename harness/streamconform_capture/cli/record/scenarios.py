@@ -13,6 +13,7 @@ import click
 from streamconform.apis import APIS
 from streamconform.cli import commands
 from streamconform.cli.server import check_key_is_private, parse_base_url, read_key
+from streamconform.conservation import Balance, require_balance
 from streamconform.errors import ConformError, UsageError
 from streamconform.model.cassette import Cassette
 from streamconform.plural import format_count
@@ -149,7 +150,7 @@ def _record(
         click.echo(f"nothing to record: {left_out} already recorded; `--mode all` replaces them")
         return Exit.EXPECTED
     _check_prices(chosen, max_cost)
-    recorded = _send_all(chosen, plan, _Budget(max_cost), _save)
+    recorded = _send_all(chosen, plan, _Budget(max_cost), save_scenario)
     before = f"; {left_out} already recorded" if left_out else ""
     click.echo(
         f"{len(recorded)} of {format_count(len(chosen), 'answer')} recorded{before}{_format_sum(recorded)}"
@@ -202,21 +203,26 @@ def _send_all(
     chosen: Sequence[PlannedRequest],
     plan: ScenarioSettings,
     budget: _Budget,
-    keep: Callable[[RecordedScenario, PlannedRequest, ScenarioSettings], None],
+    keep: Callable[[RecordedScenario, PlannedRequest, ScenarioSettings], int],
 ) -> list[RecordedScenario]:
-    """Send the requests in turn and return the recordings; a failure ends only its own scenario."""
+    """Send the requests in turn and return the recordings; a failure ends only its own scenario.
+
+    `keep` returns the number of bytes that it kept. Raises `LostError` unless that is what arrived.
+    """
     recorded = []
+    refused = unsent = saved = 0
     for number, planned in enumerate(chosen):
         if not budget.allows(planned):
+            unsent = len(chosen) - number
             click.echo(
                 f"stopped before {planned.api}/{planned.name}: it may exceed --max-cost {budget.limit}; "
-                f"{format_count(len(chosen) - number, 'request')} not sent",
+                f"{format_count(unsent, 'request')} not sent",
                 err=True,
             )
             break
         try:
             answer = record_scenario(planned, plan)
-            keep(answer, planned, plan)
+            saved += keep(answer, planned, plan)
         # The server is gone, so every further request would fail in the same way.
         except CannotConnect:
             raise
@@ -224,15 +230,18 @@ def _send_all(
             secrets = scrub.extract_secrets(planned.request.secret)
             why = scrub.blank(str(error).encode(), secrets).decode("utf-8", "replace")
             click.echo(escape_line(f"not recorded: {planned.api}/{planned.name}: {why}", WIDTH), err=True)
+            refused += 1
             continue
         budget.spent += answer.cost or 0
         recorded.append(answer)
         click.echo(escape_line(_describe(answer), WIDTH))
+    outcomes = {"recorded": len(recorded), "not recorded": refused, "not sent": unsent}
+    received = sum(answer.exchange.received for answer in recorded)
+    require_balance(
+        Balance("request", "planned", len(chosen), outcomes),
+        Balance("byte", "received", received, {"kept": saved}),
+    )
     return recorded
-
-
-def _save(answer: RecordedScenario, planned: PlannedRequest, plan: ScenarioSettings) -> None:
-    save_scenario(answer, planned, plan)
 
 
 def _refresh(
@@ -252,7 +261,7 @@ def _refresh(
     if dry_run:
         return _show(chosen, plan)
     _check_prices(chosen, budget.limit)
-    recorded = _send_all(chosen, plan, budget, lambda *_: None)
+    recorded = _send_all(chosen, plan, budget, lambda answer, *_: len(answer.exchange.cassette.body))
     now = [answer.exchange.cassette for answer in recorded]
     # Only scenarios that were answered again can be compared.
     old = [cassette for new in now if (cassette := before[new.api, new.name]) is not None]

@@ -7,8 +7,10 @@ partition again if the result was lost because the connection to the scheduler w
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final, Self
 
 from streamconform.errors import ConformError, UsageError
@@ -33,6 +35,21 @@ WAIT_SECONDS: Final = 5.0
 """The interval at which the connection to the scheduler is checked while nothing happens."""
 
 
+@contextmanager
+def _delayed_ctrl_c() -> Iterator[None]:
+    """Raise `KeyboardInterrupt` at the end, because Dask cannot close a cluster that is half started."""
+    arrived: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    previous = [signal.signal(number, lambda number, _: arrived.append(number)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, previous, strict=True):
+            signal.signal(number, handler)
+    if arrived:
+        raise KeyboardInterrupt
+
+
 class DaskEngine:
     """Examines partitions on the workers of a scheduler."""
 
@@ -52,17 +69,7 @@ class DaskEngine:
     def __enter__(self) -> Self:
         """Connect. Raises `UsageError` if no scheduler answers."""
         if self._address is None:
-            import dask
-
-            with dask.config.set(LOCAL_CLUSTER):
-                self._cluster = self._distributed.LocalCluster(
-                    n_workers=self._workers,
-                    threads_per_worker=1,
-                    # Dask's default listens on port 8787 of every network interface.
-                    dashboard_address="127.0.0.1:0",
-                    processes=True,
-                )
-            self._address = self._cluster.scheduler_address
+            self._start_cluster()
         self._connect(0.0)
         return self
 
@@ -84,6 +91,23 @@ class DaskEngine:
             self._client.close(timeout=5)
             if self._cluster is not None:
                 self._cluster.close()
+
+    def _start_cluster(self) -> None:
+        import dask
+
+        try:
+            with _delayed_ctrl_c(), dask.config.set(LOCAL_CLUSTER):
+                self._cluster = self._distributed.LocalCluster(
+                    n_workers=self._workers,
+                    threads_per_worker=1,
+                    # Dask's default listens on port 8787 of every network interface.
+                    dashboard_address="127.0.0.1:0",
+                    processes=True,
+                )
+        except KeyboardInterrupt:
+            self._cluster.close()
+            raise
+        self._address = self._cluster.scheduler_address
 
     @property
     def slots(self) -> int:

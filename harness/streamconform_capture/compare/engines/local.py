@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import concurrent.futures
 import multiprocessing
-import multiprocessing.context
 import os
 import signal
-import sys
 import tempfile
 import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from streamconform.errors import ConformError
 from streamconform.printable import escape_line
+from streamconform.system import create_worker_context
 from streamconform_capture.compare import work
 from streamconform_capture.compare.engines import Death, Work
 from streamconform_capture.compare.inputs.partition import Partition
-
-MAX_FOLDER: Final = 70
-"""The longest folder path, in bytes, that leaves room for the socket name that multiprocessing adds (about 35
-bytes).
-"""
 
 
 class InlineEngine:
@@ -71,7 +65,7 @@ class ProcessEngine:
     def __init__(self, workers: int) -> None:
         """Use `workers` processes."""
         self.slots = workers
-        self._context = _create_context()
+        self._context = create_worker_context(work.__name__)
         self._idle: deque[concurrent.futures.ProcessPoolExecutor] = deque()
         self._pending: dict[
             concurrent.futures.Future[Any], tuple[Partition, concurrent.futures.ProcessPoolExecutor]
@@ -129,20 +123,6 @@ class ProcessEngine:
         return concurrent.futures.ProcessPoolExecutor(
             1, mp_context=self._context, initializer=_prepare_worker
         )
-
-
-def _create_context() -> multiprocessing.context.BaseContext:
-    """Return the start method for workers, which inherit no threads or open files from this process.
-
-    On Linux they are forked from a process that has already imported the modules they need, which saves most
-    of their start-up time. Elsewhere, system libraries may not survive a fork.
-    """
-    # A fork server listens on a socket in the temporary folder; Linux limits the socket's path to 108 bytes.
-    if sys.platform != "linux" or len(os.fsencode(tempfile.gettempdir())) > MAX_FOLDER:
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([work.__name__])
-    return context
 
 
 def describe_exception(error: BaseException) -> Death:

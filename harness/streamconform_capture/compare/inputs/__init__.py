@@ -3,7 +3,8 @@
 To add a format:
 
 1. Write a module with `split_NAME(url, size)`, which yields the partitions of a file, and
-   `read_NAME(partition)`, which yields cases and unread recordings, one at a time.
+   `read_NAME(partition)`, which yields cases and unread recordings, one at a time, and returns how many it
+   should yield, counted before they are read.
 2. Add both to `READERS`, with the suffixes of such files.
 3. Add a file in the format to `tests/compare/test_inputs.py`.
 """
@@ -17,18 +18,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from streamconform.conservation import Balance, require_balance
 from streamconform.errors import SourceError, UsageError
 from streamconform.model.case import Case
 from streamconform_capture.compare.inputs.archives import read_tar, read_zip, split_tar, split_zip
 from streamconform_capture.compare.inputs.folder import read_folder, split_folder
-from streamconform_capture.compare.inputs.lines import UNKNOWN, read_lines, split_lines
+from streamconform_capture.compare.inputs.lines import read_lines, split_lines
 from streamconform_capture.compare.inputs.parquet import read_parquet, split_parquet
 from streamconform_capture.compare.inputs.partition import PARTITION_BYTES, Partition
-from streamconform_capture.compare.inputs.recording import UnreadRecording
+from streamconform_capture.compare.inputs.recording import UNKNOWN, Recordings, UnreadRecording, is_wanted
 from streamconform_capture.compare.inputs.storage import is_folder, is_local, measure_file
 from streamconform_capture.compare.inputs.warc import read_warc, split_warc
-
-Recordings = Iterator[Case | UnreadRecording]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +81,20 @@ def find_format(url: str) -> str:
     return found
 
 
-def read_partition(partition: Partition) -> Recordings:
-    """Yield the recordings of `partition`; a broken file ends with an unread recording."""
+def read_partition(partition: Partition, apis: Collection[str] = ()) -> Iterator[Case | UnreadRecording]:
+    """Yield the recordings of `partition`; an empty `apis` selects every API.
+
+    A broken file ends with an unread recording. Raises `LostError` at the end if a listed recording was
+    neither read nor unread.
+    """
     if partition.unreadable is not None:
         where = f"{posixpath.basename(partition.url)}#{partition.start}-{partition.stop or 'end'}"
         yield UnreadRecording(where, UNKNOWN, partition.unreadable)
         return
     without = dict(partition.without)
-    for recording in _read_intact(partition):
+    for recording in _read_listed(partition):
         file = recording.id if isinstance(recording, Case) else recording.file
-        if partition.only is not None and file not in partition.only:
+        if not is_wanted(recording, apis) or (partition.only is not None and file not in partition.only):
             continue
         if file in without:
             yield UnreadRecording(file, recording.api, without[file])
@@ -98,11 +102,23 @@ def read_partition(partition: Partition) -> Recordings:
             yield recording
 
 
-def _read_intact(partition: Partition) -> Recordings:
-    try:
-        yield from READERS[partition.format].read(partition)
-    except SourceError as error:
-        yield UnreadRecording(posixpath.basename(partition.url), UNKNOWN, error.problems[0].message)
+def _read_listed(partition: Partition) -> Iterator[Case | UnreadRecording]:
+    name = posixpath.basename(partition.url)
+    recordings = READERS[partition.format].read(partition)
+    count = 0
+    while True:
+        try:
+            recording = next(recordings)
+        except StopIteration as end:
+            arrival = f"listed in {name}"
+            require_balance(Balance("recording", arrival, end.value, {"read or refused": count}))
+            return
+        except (SourceError, OSError) as error:
+            reason = error.problems[0].message if isinstance(error, SourceError) else str(error)
+            yield UnreadRecording(name, UNKNOWN, reason)
+            return
+        count += 1
+        yield recording
 
 
 def measure_input(url: str) -> int:
@@ -123,8 +139,8 @@ def read(location: str | Path, apis: Collection[str] = (), limit: int | None = N
     unread: list[UnreadRecording] = []
     taken: Counter[str] = Counter()
     for partition in split_input(url):
-        for recording in read_partition(partition):
-            if (apis and recording.api not in apis) or (limit is not None and taken[recording.api] >= limit):
+        for recording in read_partition(partition, apis):
+            if limit is not None and taken[recording.api] >= limit:
                 continue
             taken[recording.api] += 1
             if isinstance(recording, Case):

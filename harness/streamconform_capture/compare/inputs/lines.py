@@ -8,31 +8,30 @@ from __future__ import annotations
 
 import base64
 import binascii
-import gzip
-import io
 import posixpath
-import zlib
 from collections.abc import Iterator, Mapping
-from typing import IO, Any, Final, cast
+from typing import IO, Any, Final
 
 from streamconform.adapters import json_line
 from streamconform.apis import find_api
-from streamconform.errors import Problem, SourceError, UsageError
+from streamconform.files import TooLargeError
+from streamconform.files.json_text import check_values
 from streamconform.model.case import Case
 from streamconform.suite.cassettes import MAX_BODY
 from streamconform_capture.compare.inputs.partition import Partition
 from streamconform_capture.compare.inputs.recording import (
+    UNKNOWN,
     Entry,
+    Recordings,
     UnreadRecording,
     name_api,
     read_case,
     read_status,
 )
-from streamconform_capture.compare.inputs.storage import measure_file, open_file
+from streamconform_capture.compare.inputs.storage import measure_file, open_unpacked
 
 MAX_LINE: Final = 2 * MAX_BODY
 """The maximum size of a line; escapes and base64 need more space than the body itself."""
-UNKNOWN: Final = "unknown"
 
 
 def split_lines(url: str, size: int) -> Iterator[Partition]:
@@ -46,13 +45,20 @@ def split_lines(url: str, size: int) -> Iterator[Partition]:
         yield Partition(url=url, format="jsonl", start=start, stop=stop, size=stop - start)
 
 
-def read_lines(partition: Partition) -> Iterator[Case | UnreadRecording]:
+def read_lines(partition: Partition) -> Recordings:
     """Yield the recordings whose lines start in `partition`."""
     name = posixpath.basename(partition.url)
-    with open_file(partition.url) as file:
-        for start, line in _iterate_lines(_decompress(partition.url, file), partition):
-            if line.strip():
-                yield _read_line(f"{name}#{start}", line)
+    listed = 0
+    with open_unpacked(partition.url) as file:
+        try:
+            for start, line in _iterate_lines(file, partition):
+                if line.strip():
+                    listed += 1
+                    yield _read_line(f"{name}#{start}", line)
+        except OSError as error:
+            yield UnreadRecording(name, UNKNOWN, f"{error} after recording {listed}")
+            listed += 1  # the rest
+    return listed
 
 
 def build_entry(file: str, given: Mapping[str, Any]) -> Entry:
@@ -81,8 +87,11 @@ def _read_line(file: str, line: bytes) -> Case | UnreadRecording:
     if len(line) > MAX_LINE:
         return UnreadRecording(file, UNKNOWN, f"its line is longer than {MAX_LINE} bytes")
     try:
+        check_values(line)
         given = json_line.loads(line)
         body = read_body(given)
+    except TooLargeError as error:
+        return UnreadRecording(file, UNKNOWN, f"its line has {error}")
     except (ValueError, TypeError, AttributeError, RecursionError):
         return UnreadRecording(file, UNKNOWN, "expected a JSON object with `api` and `body`")
     return read_case(build_entry(file, given), body)
@@ -114,12 +123,8 @@ def _iterate_lines(file: IO[bytes], partition: Partition) -> Iterator[tuple[int,
         position -= 1
         position += _skip_line(file)
     while partition.stop is None or position < partition.stop:
-        try:
-            line = file.readline(MAX_LINE + 1)
-            more = 0 if line.endswith(b"\n") or len(line) <= MAX_LINE else _skip_line(file)
-        except (OSError, EOFError, zlib.error) as error:
-            where = f"after {position} bytes"
-            raise SourceError((Problem(partition.url, None, f"it is broken {where}: {error}"),)) from error
+        line = file.readline(MAX_LINE + 1)
+        more = 0 if line.endswith(b"\n") or len(line) <= MAX_LINE else _skip_line(file)
         if not line:
             return
         yield position, line
@@ -134,19 +139,3 @@ def _skip_line(file: IO[bytes]) -> int:
         if part.endswith(b"\n"):
             break
     return skipped
-
-
-def _decompress(url: str, file: IO[bytes]) -> IO[bytes]:
-    match posixpath.splitext(url)[1]:
-        case ".gz":
-            return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
-        case ".zst":
-            try:
-                import zstandard
-            except ImportError as error:
-                raise UsageError(f"`{url}` needs zstandard: pip install 'streamconform[corpora]'") from error
-            # A file may consist of several frames, as `cat` or a parallel compressor writes it.
-            stream = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-            return cast("IO[bytes]", io.BufferedReader(cast("io.RawIOBase", stream)))
-        case _:
-            return file

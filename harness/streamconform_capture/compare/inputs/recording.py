@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -24,6 +24,8 @@ FRAMINGS: Final[Mapping[str, Framing]] = {
     ".eventstream": "eventstream",
 }
 """The framing of a body without a content type, by its suffix; payloads get their API's usual framing."""
+MAX_NAME: Final = 100
+"""The maximum length of the name of an unknown API; each name is a row of the report."""
 SUFFIXES: Final = (*FRAMINGS, PAYLOADS)
 _SUFFIX_OF: Final = {framing: suffix for suffix, framing in FRAMINGS.items()}
 
@@ -35,6 +37,12 @@ class UnreadRecording:
     file: str
     api: str
     reason: str
+
+
+UNKNOWN: Final = "unknown"
+"""The API of a recording from which not even its API could be read."""
+Recordings = Generator[Case | UnreadRecording, None, int]
+"""Yields recordings, and returns how many there should be, counted before they were read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +59,11 @@ class Entry:
     suffix: str = ".sse"
 
 
+def is_wanted(recording: Case | UnreadRecording, apis: Collection[str]) -> bool:
+    """Return whether a recording is of one of `apis`, or could be; an empty `apis` stands for every API."""
+    return not apis or recording.api in (*apis, UNKNOWN)
+
+
 class UnreadableRecordingError(ValueError):
     """A recording cannot be read; the message is the reason."""
 
@@ -58,7 +71,7 @@ class UnreadableRecordingError(ValueError):
 def name_api(name: str) -> str:
     """Return our name for the API that a corpus calls `name`, or `name` itself if it is unknown."""
     api = find_api(name)
-    return name if api is None else api.name
+    return name[:MAX_NAME] if api is None else api.name
 
 
 def make_case(entry: Entry, body: bytes) -> Case:

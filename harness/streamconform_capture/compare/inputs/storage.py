@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+import posixpath
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any
 
 from streamconform.errors import UsageError
-
-BUFFER: Final = 256 * 1024
+from streamconform.files import BUFFER, open_regular
+from streamconform.files.compressed import decompress, find_codec
 
 
 def open_storage(url: str) -> tuple[Any, str]:
@@ -26,13 +29,31 @@ def open_storage(url: str) -> tuple[Any, str]:
     return storage, path
 
 
-def open_file(url: str) -> IO[bytes]:
-    """Open `url` as a seekable file for reading. Raises `OSError`."""
+def open_file(url: str, name: str = "") -> IO[bytes]:
+    """Open `url`, or the file `name` in it, as a seekable file for reading. Raises `OSError`."""
     if is_local(url):
-        return Path(url).open("rb")
+        return open_regular(Path(url, name))
     storage, path = open_storage(url)
+    if name:
+        path = posixpath.join(path, name)
+    if "file" in storage.protocol:
+        return open_regular(path)
     # `readline` has no limit for remote files.
     return io.BufferedReader(storage.open(path, "rb"), BUFFER)
+
+
+@contextmanager
+def open_unpacked(url: str) -> Iterator[IO[bytes]]:
+    """Open `url` like `open_file`; if its name ends like that of a compressed file, decompress it.
+
+    Raises `OSError`, also where a compressed file is cut or damaged.
+    """
+    codec = find_codec(url)
+    try:
+        with open_file(url) as file:
+            yield file if codec is None else decompress(file, codec)
+    except ImportError as error:
+        raise UsageError(f"`{url}` needs {error.name}: pip install 'streamconform[corpora]'") from error
 
 
 def measure_file(url: str) -> int:

@@ -46,7 +46,7 @@ _DETAILS: Final = {
 }
 """Fields that list tokens by modality, and the count that each breaks down. Tool tokens are always text."""
 
-_TRAFFIC: Final = {
+TRAFFIC_TIERS: Final[Mapping[str, str]] = {
     "ON_DEMAND_FLEX": "flex",
     "ON_DEMAND_PRIORITY": "priority",
     "PROVISIONED_THROUGHPUT": "provisioned",
@@ -63,7 +63,7 @@ PRICED: Final = frozenset({"serviceTier", "trafficType", *_DETAILS})
 def read_billing(usage: Payload) -> Billing:
     """Return the `usageMetadata` fields that affect the price."""
     tier, traffic = usage.get("serviceTier"), usage.get("trafficType")
-    served = _TRAFFIC.get(traffic) if isinstance(traffic, str) else None
+    served = TRAFFIC_TIERS.get(traffic) if isinstance(traffic, str) else None
     return Billing(
         service_tier=tier if isinstance(tier, str) else served,
         modalities=read_modalities(usage, _DETAILS, "tokenCount"),

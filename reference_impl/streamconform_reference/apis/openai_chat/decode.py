@@ -6,8 +6,8 @@ Source: https://platform.openai.com/docs/api-reference/chat-streaming, the types
 Undocumented behavior, and differences between servers:
 
 - The answer is complete if it has a `finish_reason`, regardless of `[DONE]`: without a reason, the answer is
-  incomplete, whether it ends with `[DONE]` or with the end of the body. Only audio ends without a reason; see
-  `audio`.
+  incomplete, whether it ends with `[DONE]` or with the end of the body. Only audio ends without a reason (see
+  `audio`), and a document, for which OpenRouter has sent none.
 - The reason is not always in the last chunk: usage follows in a chunk with `choices: []`, OpenRouter repeats
   the reason there, and some servers send more content and another reason. The answer therefore stays open
   until `[DONE]` or the end of the body, and the last of several reasons wins.
@@ -45,7 +45,7 @@ from .details import DETAILS, Details
 from .reasoning import DETAIL_KEYS, OPAQUE_KEY, TEXT_KEYS, Reasoning, read_reasoning
 from .reasons import TRUNCATING, read_reason
 from .tool_calls import LEGACY_INDEX, ToolCalls, read_fragment, read_signature
-from .usage import compute_buckets, find_usages, read_counts
+from .usage import compute_buckets, find_usages, read_counts, read_tier
 
 FieldHandler = Callable[["OpenaiChatDecoder", Any], None]
 
@@ -180,7 +180,7 @@ class OpenaiChatDecoder(Decoder):
                 self.read_choice(choice)
         self.citations.settle(payload.get("citations"), self.prose.text_slot)
         self.read_usage(payload, chosen)
-        if payload.get("error") or "error" in (payload.get("object"), payload.get("type")):
+        if payload.get("error") or payload.get("object") == "error" or payload.get("type") == "error":
             self.message.fail(read_error(payload))
         elif chosen.get("error"):
             self.message.fail(read_error({"error": chosen["error"]}))
@@ -232,14 +232,15 @@ class OpenaiChatDecoder(Decoder):
         """End the answer; it is complete if there was a reason, unless the reason is a failure."""
         if self.message.ended:
             return
-        spoken = self.finish is None and self.audio.ended and not self.calls.begun
-        if (self.finish is None and not spoken) or self.lacks_usage_of_cut_frame:
+        ended = self.finish is not None or self._ends_without_reason()
+        if not ended or self.lacks_usage_of_cut_frame:
             self.message.end_of_file()
         elif self.finish and read_reason(self.finish) == "error":
             self.message.fail(Error(self.finish, None, None))
         else:
-            if spoken:
+            if self.finish is None:
                 self.message.stop("stop", None)
+                self.calls.end(truncated=False)
             self.prose.end()
             if details := self.details.whole():
                 self.message.add_other(DETAILS, details)
@@ -255,9 +256,7 @@ class OpenaiChatDecoder(Decoder):
             changed = bool(self.counts)
         if payload.get("usage") or payload.get("x_groq") or choice.get("usage"):
             for usage in find_usages(payload, choice):
-                tier = usage.get("service_tier")  # where Mistral puts it
-                if not self._service_tier and isinstance(tier, str):
-                    self._service_tier = tier
+                self._service_tier = self._service_tier or read_tier(usage)
                 counts = read_counts(usage)
                 self.count(counts)
                 changed = changed or bool(counts)
@@ -281,6 +280,12 @@ class OpenaiChatDecoder(Decoder):
     def to_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:
         """Return the counts so far as disjoint buckets."""
         return compute_buckets(counts)
+
+    def _ends_without_reason(self) -> bool:
+        """Whether the end is known without a reason: that of a document with an answer, or of audio."""
+        if self.whole:
+            return self.prose.started or self.calls.begun
+        return self.audio.ended and not self.calls.begun
 
     def _identify(self, payload: Payload) -> None:
         if not self.message.response_id and isinstance(name := payload.get("id"), str):

@@ -13,8 +13,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
+from streamconform_reference.apis.google_generate.usage import TRAFFIC_TIERS
 from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.decoding.fields import read_count
 
@@ -58,6 +59,20 @@ def read_counts(usage: Payload) -> dict[str, int]:
     """Return the counts in one usage object, keyed as in `COUNT_PATHS`; null is ignored."""
     count_found = ((name, _first_count(usage, paths)) for name, paths in COUNT_PATHS.items())
     return {name: count for name, count in count_found if count is not None}
+
+
+def read_tier(usage: Payload) -> str | None:
+    """Return the tier that served the request: Mistral and Vertex AI put it into the usage.
+
+    Source: https://docs.mistral.ai/api and
+    https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerateContentResponse
+    """
+    value: Any = usage.get("extra_properties")
+    for key in ("google", "traffic_type"):
+        value = value.get(key) if isinstance(value, dict) else None
+    served = TRAFFIC_TIERS.get(value.upper()) if isinstance(value, str) else None
+    tier = usage.get("service_tier")
+    return tier if isinstance(tier, str) else served
 
 
 def compute_buckets(counts: Mapping[str, int]) -> dict[str, int | None]:

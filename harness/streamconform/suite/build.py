@@ -1,0 +1,115 @@
+"""Build cases from the entries of specs, which match the schema. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, Kind, RoundTripCase, Skip
+from streamconform.model.cassette import Cassette
+from streamconform.model.outcome import Usage
+from streamconform.model.trial import get_current_name
+from streamconform.suite import expectation, request_expectation
+
+COMMON: Final = "common"
+"""The folder of specs that belong to no API."""
+DEFAULT_KIND: Final = "stream"
+"""The default kind, for a spec with no `kind` key."""
+
+
+def get_kind(spec: Mapping[str, Any]) -> str:
+    """Return the kind of the cases in a spec."""
+    kind: str = spec.get("kind", DEFAULT_KIND)
+    return kind
+
+
+def build_case_id(spec: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+    """Return the id of the case in `entry`."""
+    return f"{spec.get('api', COMMON)}/{spec['topic']}/{entry['id']}"
+
+
+def read_head(spec: Mapping[str, Any], entry: Mapping[str, Any], path: str, line: int) -> dict[str, Any]:
+    """Return the fields of `CaseHead`, which cases of all kinds share."""
+    return {
+        "id": build_case_id(spec, entry),
+        "api": spec.get("api"),
+        "title": entry["title"],
+        "level": entry.get("level", "must"),
+        "why": entry.get("why"),
+        "reviewed": entry.get("reviewed", True),
+        "tags": frozenset(entry.get("tags", ())),
+        "evidence": tuple(entry.get("evidence", ())),
+        "sources": tuple(entry.get("sources", ())),
+        "guards": tuple(entry.get("guards", ())),
+        "path": path,
+        "line": line,
+    }
+
+
+def list_cassettes(entry: Mapping[str, Any]) -> dict[tuple[str | int, ...], str]:
+    """Return the name of each cassette of a case, by its place in the entry; a call has none."""
+    if "cassette" in entry:
+        return {("cassette",): entry["cassette"]}
+    return {("cassettes", number): name for number, name in enumerate(entry.get("cassettes", ()))}
+
+
+def build_case(
+    spec: Mapping[str, Any], entry: Mapping[str, Any], head: Mapping[str, Any], cassettes: Sequence[Cassette]
+) -> AnyCase:
+    """Return the case in `entry`; for a document, its cassette is the non-streaming exchange."""
+    match get_kind(spec):
+        case "stream" | "document" as kind:
+            return build_stream_case(entry, cassettes[0], head, stream=kind == "stream")
+        case "round_trip":
+            return _build_round_trip(entry, cassettes[0], cassettes[1], head)
+        case "request" as kind:
+            request = request_expectation.parse(entry["expect"])
+            return CallCase(kind=kind, input=entry["conversation"], expect=request, **head)
+        case kind:
+            output = expectation.parse_output(entry["expect"])
+            return CallCase(kind=cast(Kind, kind), input=entry["input"], expect=output, **head)
+
+
+def build_stream_case(
+    entry: Mapping[str, Any],
+    cassette: Cassette,
+    head: Mapping[str, Any],
+    *,
+    stream: bool = True,
+    unavailable: str | None = None,
+) -> Case:
+    """Return the case of a cassette's body."""
+    skip = entry.get("skip")
+    return Case(
+        cassette=cassette,
+        expect=expectation.parse(entry["expect"]),
+        pricing=entry.get("pricing"),
+        usage_seen=tuple(Usage(**usage) for usage in entry.get("usage_seen", ())),
+        models_seen=tuple(entry.get("models_seen", ())),
+        seen_in=entry.get("seen_in"),
+        skip=None if skip is None else _parse_skip(skip),
+        stream=stream,
+        unavailable=unavailable,
+        **head,
+    )
+
+
+def _parse_skip(skip: Mapping[str, Any]) -> Skip:
+    deliveries = frozenset(map(get_current_name, skip.get("deliveries", ())))
+    return Skip(skip["why"], deliveries, frozenset(skip.get("faults", ())))
+
+
+def _build_round_trip(
+    entry: Mapping[str, Any], first: Cassette, second: Cassette, head: Mapping[str, Any]
+) -> RoundTripCase:
+    expect, shared = entry["expect"], {"pricing": entry.get("pricing"), **head}
+    first_expect = expectation.parse(expect["first"]) if "first" in expect else NOTHING_EXPECTED
+    second_expect = expectation.parse(expect["outcome"])
+    return RoundTripCase(
+        first=Case(cassette=first, expect=first_expect, **shared),
+        second=Case(cassette=second, expect=second_expect, **shared),
+        conversation=entry["conversation"],
+        results=tuple(entry["results"]),
+        request=request_expectation.parse(expect["request"]),
+        **head,
+    )
