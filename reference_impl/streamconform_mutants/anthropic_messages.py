@@ -490,7 +490,7 @@ def usage_required(payload: Payload) -> bool:
     return "input_tokens" not in usage or None in usage.values()
 
 
-@mutants.refuse(kind="absent-fatal", paths=("stream", "document"), fails=GIVES_UP)
+@mutants.refuse(kind="absent-fatal", fails=GIVES_UP)
 def null_content_of_compaction_fatal(payload: Payload) -> bool:
     """Fails on null as the content of a compaction, or as the details of an error."""
     if "compaction" in (block := object_at(payload, "content_block")).get("type", ""):

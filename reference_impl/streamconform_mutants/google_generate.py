@@ -186,7 +186,7 @@ class ModalitiesAtOnePrice(GoogleGenerateDecoder):
 
 @mutants.replace(
     "calls_factory",
-    kind="arguments-changed",
+    kind="arguments-lost",
     fails=ARGUMENTS,
 )
 class PartialNullDropped(FunctionCalls):
@@ -327,7 +327,7 @@ class CodeUnread(GoogleGenerateDecoder):
             super().read_part(part)
 
 
-@mutants.decoder(kind="sources-lost", fails=(*CONTENT, "**:usage.input", "**:cost.**"))
+@mutants.decoder(kind="details-lost", fails=(*CONTENT, "**:usage.input", "**:cost.**"))
 class GroundingUnread(GoogleGenerateDecoder):
     """Ignores the search results that an answer rests on."""
 

@@ -512,3 +512,11 @@ class FirstArgumentsTwice(ToolCalls):
         if isinstance(arguments, str) and not call.has_arguments:
             super().add_arguments(call, arguments)
         super().add_arguments(call, arguments)
+
+
+@mutants.decoder(kind="arguments-lost", fails=(*CONTENT, "**:invariant.**"))
+class CustomCallsUnread(OpenaiChatDecoder):
+    """Reads the name and the arguments of a function, and not those of a custom tool."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(drop_key(payload, "custom"))

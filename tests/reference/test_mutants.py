@@ -93,6 +93,7 @@ BUNDLED = {
     "openai-chat": (
         "audio",
         "bare-fragments-of-both-calls",
+        "custom-call",
         "error-openrouter-of-a-choice",
         "everything-in-one-chunk",
         "finish-guardrail",
