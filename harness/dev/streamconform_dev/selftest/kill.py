@@ -54,28 +54,30 @@ def make_matrix(
 
     `results` may omit passing trials.
     """
-    rows = []
     by_mutant: dict[int, list[TrialResult]] = defaultdict(list)
     for result in results:
         by_mutant[result.implementation].append(result)
-    for index, (name, mutant) in enumerate(mutants.items()):
-        trials = by_mutant[index]
-        caught = [trial for trial in trials if _is_caught(trial)]
-        expected = [compile_glob(pattern) for pattern in mutant.fails]
-        failed = [f"{trial.id}:{c.path}" for trial in trials for c in trial.checks if c.verdict != "may"]
-        cases = tuple(dict.fromkeys(trial.case for trial in caught))
-        reached = {cells.get(case) for case in cases}
-        rows.append(
-            MutantResult(
-                name,
-                cases,
-                tuple(id_ for id_ in failed if not any(pattern.match(id_) for pattern in expected)),
-                sum(trial.verdict in ("faulted", "hang") for trial in trials),
-                tuple(cell for cell in mutant.cells if cell not in reached and cell not in mutant.open),
-                tuple(cell for cell in mutant.cells if cell in reached and cell in mutant.open),
-            )
-        )
-    return tuple(rows)
+    return tuple(
+        _make_row(name, mutant, by_mutant[index], cells)
+        for index, (name, mutant) in enumerate(mutants.items())
+    )
+
+
+def _make_row(
+    name: str, mutant: Expected, trials: Sequence[TrialResult], cells: Mapping[str, Cell]
+) -> MutantResult:
+    expected = [compile_glob(pattern) for pattern in mutant.fails]
+    failed = [f"{trial.id}:{c.path}" for trial in trials for c in trial.checks if c.verdict != "may"]
+    cases = tuple(dict.fromkeys(trial.case for trial in trials if _is_caught(trial)))
+    reached = {cells.get(case) for case in cases}
+    return MutantResult(
+        name,
+        cases,
+        tuple(id_ for id_ in failed if not any(pattern.match(id_) for pattern in expected)),
+        sum(trial.verdict in ("faulted", "hang") for trial in trials),
+        tuple(cell for cell in mutant.cells if cell not in reached and cell not in mutant.open),
+        tuple(cell for cell in mutant.cells if cell in reached and cell in mutant.open),
+    )
 
 
 @dataclass(frozen=True, slots=True)
