@@ -38,7 +38,7 @@ def test_a_release_puts_the_news_into_the_changelog(tmp_path):
     shutil.copytree(ROOT / "changelog.d", tmp_path / "changelog.d")
     for name in ("pyproject.toml", "CHANGELOG.md"):
         shutil.copy(ROOT / name, tmp_path)
-    (tmp_path / "changelog.d/two-lines.fixed.md").write_text("A bug is fixed\nin two lines.\n")
+    (tmp_path / "changelog.d/zz-two-lines.fixed.md").write_text("A bug is fixed\nin two lines.\n")
     before = (ROOT / "CHANGELOG.md").read_text("utf-8")
     # `--keep`, because the copy is no repository.
     command = (

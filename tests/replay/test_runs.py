@@ -208,7 +208,8 @@ def test_trials_in_flight_when_a_program_is_killed_are_retried(tmp_path):
     cases[5:5] = [small("killed", kill=True)]
     program = Connection("cmd:client", (sys.executable, "client.py"))
     ran = run(tmp_path, [make_trial(case, "as-is", 0) for case in cases], program)
-    assert Counter(ran.verdicts.values()) == {"pass": 20, "faulted": 1}
+    reasons = {id_: ran.reason(id_) for id_, verdict in ran.verdicts.items() if verdict != "pass"}
+    assert Counter(ran.verdicts.values()) == {"pass": 20, "faulted": 1}, reasons
 
 
 NOTHING = "return {'status': 'error', 'content': []}"

@@ -9,12 +9,13 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from msgspec.structs import replace
 
 from streamconform._version import __version__
 from streamconform.adapters.connect import Connection
