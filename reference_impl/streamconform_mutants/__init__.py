@@ -1,10 +1,9 @@
 """Parsers and request builders with one real bug each, to show that the suite catches it.
 
-A mutant is a decorated function or class in its API's module; its name is that of the
-mutant, the decorator holds the issues that report the bug and the checks that may fail, and the docstring
-describes the bug. A mutant
-replaces a table entry of a decoder, or wraps a decoder, its framing, its output or a request builder.
-None of these knows about mutants.
+A mutant is a decorated function or class in its API's module; its name is that of the mutant, the decorator
+holds the bug's kind and the checks that may fail, and the docstring describes the bug. A mutant replaces a
+table entry of a decoder, or wraps a decoder, its framing, its output or a request builder. None of
+these knows about mutants.
 
 `python:streamconform_mutants:NAME` reaches a mutant like any other Python callable.
 """

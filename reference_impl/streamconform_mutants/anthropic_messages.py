@@ -24,7 +24,7 @@ from streamconform_reference.framing import Frame
 from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.outcome import Json
 
-from .json_values import close_json, object_at, report_refused_calls
+from .json_values import close_json, drop_key, object_at, report_refused_calls
 from .model import (
     ARGUMENTS,
     ARGUMENTS_TEXT,
@@ -55,7 +55,6 @@ def _ended_blocks(message: Json) -> list[Json]:
 
 @mutants.output(
     kind="unfinished-call-runs",
-    issues=("langchain-ai/langchainjs#11469", "cline/cline#13001", "ahwurm/localharness#77"),
     fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told"),
 )
 def arguments_repaired(message: Json) -> None:
@@ -72,7 +71,6 @@ def arguments_repaired(message: Json) -> None:
     "message_start",
     "message_delta",  # gateways report the breakdown here
     kind="price-variant-ignored",
-    issues=("earendil-works/pi#5737", "earendil-works/pi#5603", "can1357/oh-my-pi#6876"),
     fails=("**:usage.cache_write_1h", "**:cost.cache_write", "**:cost.total"),
 )
 def cache_split_ignored(message: Assembler, payload: Payload) -> None:
@@ -89,7 +87,6 @@ def cache_split_ignored(message: Assembler, payload: Payload) -> None:
     "message_start",
     "message_delta",
     kind="cache-counted-twice",
-    issues=("BerriAI/litellm#9812", "BerriAI/litellm#11789", "langchain-ai/langchain#32818"),
     fails=("**:usage.input", "**:cost.**"),
 )
 def cached_tokens_twice(message: Assembler, payload: Payload) -> None:
@@ -121,7 +118,6 @@ def call_ended_before_the_break(messages: list[Json]) -> Iterator[Json]:
 
 @mutants.stream(
     kind="unfinished-call-runs",
-    issues=("ahwurm/localharness#77",),
     fails=(*ERROR, *COMPLETE, *ARGUMENTS, "**:invariant.ended-calls"),
 )
 def call_ended_at_the_limit(messages: list[Json]) -> Iterator[Json]:
@@ -148,7 +144,6 @@ def call_ended_at_the_limit(messages: list[Json]) -> Iterator[Json]:
     "handlers",
     "content_block_delta",
     kind="sources-lost",
-    issues=("langchain-ai/langchain-google#1845",),
     fails=CONTENT,
 )
 def citations_lost(message: Assembler, payload: Payload) -> None:
@@ -159,7 +154,6 @@ def citations_lost(message: Assembler, payload: Payload) -> None:
 
 @mutants.output(
     kind="cost-inexact",
-    issues=("BerriAI/litellm#8867", "PostHog/posthog#50294"),
     fails=("**:cost.**", "**:invariant.outcome-schema", "**:invariant.event-schema"),
 )
 def cost_from_floats(message: Json) -> None:
@@ -175,7 +169,6 @@ def cost_from_floats(message: Json) -> None:
 
 @mutants.output(
     kind="unfinished-call-runs",
-    issues=("ahwurm/localharness#77", "jaseci-labs/jac#6766"),
     fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told"),
 )
 def cut_call_executable(message: Json) -> None:
@@ -195,11 +188,6 @@ def document_first_block_only(document: Payload) -> Iterator[Payload]:
 
 @mutants.output(
     kind="empty-arguments-lost",
-    issues=(
-        "BerriAI/litellm#5063",
-        "deepset-ai/haystack-core-integrations#1947",
-        "patterns-ai-core/langchainrb#960",
-    ),
     fails=ARGUMENTS,
 )
 def empty_arguments_dropped(message: Json) -> None:
@@ -211,7 +199,6 @@ def empty_arguments_dropped(message: Json) -> None:
 
 @mutants.decoder(
     kind="cut-as-complete",
-    issues=("griffinwork40/agent-afk#635", "BerriAI/litellm#32159"),
     fails=(*STATUS, *COMPLETE),
 )
 class EofAsSuccess(AnthropicMessagesDecoder):
@@ -229,7 +216,6 @@ class EofAsSuccess(AnthropicMessagesDecoder):
     "handlers",
     "error",
     kind="error-as-success",
-    issues=("use-agent-os/agent-os#2137", "farzaa/clicky#132", "Pasta-Devs/Marinara-Engine#2659"),
     fails=(*ERROR, *COMPLETE),
 )
 def error_frame_swallowed(message: Assembler, _: Payload) -> None:
@@ -239,7 +225,6 @@ def error_frame_swallowed(message: Assembler, _: Payload) -> None:
 
 @mutants.decoder(
     kind="unknown-fatal",
-    issues=("LiveBench/LiveBench#467",),
     fails=GIVES_UP,
 )
 class FallbackBlockFatal(AnthropicMessagesDecoder):
@@ -255,7 +240,6 @@ class FallbackBlockFatal(AnthropicMessagesDecoder):
     "handlers",
     "message_start",
     kind="price-variant-ignored",
-    issues=("tontinton/maki#272", "traceroost/core#123"),
     fails=("**:cost.**",),
 )
 def fast_mode_at_the_standard_price(message: Assembler, payload: Payload) -> None:
@@ -268,12 +252,6 @@ def fast_mode_at_the_standard_price(message: Assembler, payload: Payload) -> Non
 
 @mutants.decoder(
     kind="fragment-to-another-call",
-    issues=(
-        "Oaklight/llm-rosetta#627",
-        "langchain-ai/langchain#37025",
-        "maximhq/bifrost#1829",
-        "QwenLM/Qwen-Agent#943",
-    ),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
 class InterleavedArgumentsJoined(AnthropicMessagesDecoder):
@@ -293,7 +271,6 @@ class InterleavedArgumentsJoined(AnthropicMessagesDecoder):
 @mutants.replace(
     "framing_factory",
     kind="last-frame-lost",
-    issues=("openai/openai-node#2725", "earendil-works/pi#9047", "google-gemini/gemini-cli#29059"),
     fails=(*ERROR, *USAGE, *CONTENT, "**:model", "**:response_id"),
 )
 class LastFrameLost(SseFraming):
@@ -307,7 +284,6 @@ class LastFrameLost(SseFraming):
 
 @mutants.output(
     kind="redacted-lost",
-    issues=("microsoft/vscode#320196",),
     fails=("**:content.*.thinking.redacted",),
 )
 def omitted_thinking_as_redacted(message: Json) -> None:
@@ -321,7 +297,6 @@ def omitted_thinking_as_redacted(message: Json) -> None:
     "handlers",
     "message_delta",
     kind="failure-as-stop",
-    issues=("tetsuo-ai/agenc-core#2111", "pydantic/pydantic-ai#3051", "prism-php/prism#1003"),
     fails=("**:stop.**",),
 )
 def pause_turn_as_stop(message: Assembler, payload: Payload) -> None:
@@ -335,7 +310,6 @@ def pause_turn_as_stop(message: Assembler, payload: Payload) -> None:
     "handlers",
     "content_block_start",
     kind="arguments-lost",
-    issues=("openclaw/openclaw#117661", "Yeachan-Heo/gajae-code#1895"),
     fails=ARGUMENTS,
 )
 def prefilled_input_lost(message: Assembler, payload: Payload) -> None:
@@ -348,7 +322,6 @@ def prefilled_input_lost(message: Assembler, payload: Payload) -> None:
     "handlers",
     "content_block_start",
     kind="provider-call-runs",
-    issues=("vercel/ai#8502",),
     fails=("**:content.*.tool_call.executor", "**:stop.**"),
 )
 def provider_call_as_client(message: Assembler, payload: Payload) -> None:
@@ -387,7 +360,6 @@ def zero_after_a_count(message: Json) -> None:
     "handlers",
     "content_block_start",
     kind="redacted-lost",
-    issues=("BerriAI/litellm#9058", "maximhq/bifrost#5093", "anomalyco/opencode#38614"),
     fails=CONTENT,
 )
 def redacted_thinking_dropped(message: Assembler, payload: Payload) -> None:
@@ -400,7 +372,6 @@ def redacted_thinking_dropped(message: Assembler, payload: Payload) -> None:
     "handlers",
     "content_block_delta",
     kind="signature-lost",
-    issues=("RooCodeInc/Roo-Code#10351", "turnstonelabs/turnstone#214", "can1357/oh-my-pi#6046"),
     fails=CONTENT,
 )
 def signature_lost(message: Assembler, payload: Payload) -> None:
@@ -413,7 +384,6 @@ def signature_lost(message: Assembler, payload: Payload) -> None:
     "handlers",
     "message_delta",
     kind="usage-outdated",
-    issues=("vercel/ai#11611", "langchain-ai/langchain#32461"),
     fails=USAGE,
 )
 def start_usage_kept(message: Assembler, payload: Payload) -> None:
@@ -424,7 +394,6 @@ def start_usage_kept(message: Assembler, payload: Payload) -> None:
 
 @mutants.output(
     kind="unfinished-call-runs",
-    issues=("earendil-works/pi#6284", "ahwurm/localharness#77", "jaseci-labs/jac#6766"),
     fails=(*COMPLETE, *ARGUMENTS, "**:invariant.every-block-told"),
 )
 def truncated_call_executed(message: Json) -> None:
@@ -437,7 +406,6 @@ def truncated_call_executed(message: Json) -> None:
 @mutants.replace(
     "framing_factory",
     kind="other-line-ends",
-    issues=("openai/openai-python#1230", "langgenius/dify#39008", "florimondmanca/httpx-sse#37"),
     fails=GIVES_UP,
 )
 class UnicodeLineEnds(SseFraming):
@@ -453,7 +421,6 @@ class UnicodeLineEnds(SseFraming):
 
 @mutants.decoder(
     kind="unknown-fatal",
-    issues=("vercel/ai#13576", "anomalyco/opencode#44817"),
     fails=GIVES_UP,
 )
 class UnknownEventFatal(AnthropicMessagesDecoder):
@@ -470,7 +437,6 @@ class UnknownEventFatal(AnthropicMessagesDecoder):
     "handlers",
     "message_delta",
     kind="usage-doubled",
-    issues=("tensorzero/tensorzero#5481", "symfony/ai#2178", "agno-agi/agno#6454"),
     fails=USAGE,
 )
 def usage_summed(message: Assembler, payload: Payload) -> None:
@@ -486,7 +452,6 @@ def usage_summed(message: Assembler, payload: Payload) -> None:
 @mutants.replace(
     "framing_factory",
     kind="reads-as-units",
-    issues=("api7/aisix#111", "musistudio/claude-code-router#1672", "jawah/urllib3.future#349"),
     fails=(*CONTENT, "**:error.message", "**:stop.sequence", "**:stop.details"),
 )
 class Utf8PerChunk(SseFraming):
@@ -498,7 +463,6 @@ class Utf8PerChunk(SseFraming):
 
 @mutants.stream(
     kind="stop-guessed",
-    issues=("code-yeongyu/senpi#387", "brightwave-inc/tidebreak#1117"),
     fails=STOP_REASON,
 )
 def refused_call_as_tool_use(messages: list[Json]) -> Iterator[Json]:
@@ -506,7 +470,7 @@ def refused_call_as_tool_use(messages: list[Json]) -> Iterator[Json]:
     yield from report_refused_calls(messages, "refusal")
 
 
-@mutants.decoder(kind="unknown-fatal", issues=(), fails=GIVES_UP)
+@mutants.decoder(kind="unknown-fatal", fails=GIVES_UP)
 class ResultTypesFixed(AnthropicMessagesDecoder):
     """Fails on a result of code whose output is encrypted."""
 
@@ -515,3 +479,67 @@ class ResultTypesFixed(AnthropicMessagesDecoder):
         if content.get("type") == "encrypted_code_execution_result":
             raise BrokenPayloadError("unknown result")
         super().read(payload)
+
+
+@mutants.refuse(kind="absent-fatal", fails=GIVES_UP)
+def usage_members_required(payload: Payload) -> bool:
+    """Fails if a usage is missing, has no `input_tokens`, or has a member that is null."""
+    if payload.get("type") not in ("message_start", "message_delta"):
+        return False
+    usage = object_at(object_at(payload, "message") or payload, "usage")
+    return "input_tokens" not in usage or None in usage.values()
+
+
+@mutants.refuse(kind="absent-fatal", fails=GIVES_UP)
+def null_content_of_compaction_fatal(payload: Payload) -> bool:
+    """Fails on null as the content of a compaction, or as the details of an error."""
+    if "compaction" in (block := object_at(payload, "content_block")).get("type", ""):
+        return block.get("content", "") is None
+    delta, error = object_at(payload, "delta"), object_at(payload, "error")
+    return error.get("details", "") is None or (
+        delta.get("type") == "compaction_delta" and delta.get("content") is None
+    )
+
+
+@mutants.decoder(kind="order-trusted", fails=(*GIVES_UP, "**:response_id"))
+class EventsInOrderOnly(AnthropicMessagesDecoder):
+    """Ignores a second message_start, events before the first, and those of a block that is not open."""
+
+    begun = False
+    is_open: frozenset[object] = frozenset()
+
+    def read(self, payload: Payload) -> None:
+        kind, index = payload.get("type"), payload.get("index")
+        if kind == "content_block_start":
+            self.is_open |= {index}
+        is_stray = kind in ("content_block_delta", "content_block_stop") and index not in self.is_open
+        if kind == "content_block_stop":
+            self.is_open -= {index}
+        if not is_stray and self.begun != (kind == "message_start"):
+            self.begun = True
+            super().read(payload)
+
+
+@mutants.decoder(kind="price-variant-ignored", fails=("**:cost.**",))
+class InferenceGeoIgnored(AnthropicMessagesDecoder):
+    """Ignores the region in which the tokens were made."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(drop_key(payload, "inference_geo"))
+
+
+@mutants.decoder(kind="details-lost", fails=(*CONTENT, "**:model"))
+class FallbackBlockLost(AnthropicMessagesDecoder):
+    """Ignores the block that says that another model continues the answer."""
+
+    def read(self, payload: Payload) -> None:
+        if object_at(payload, "content_block").get("type") != "fallback":
+            super().read(payload)
+
+
+@mutants.replace("handlers", "message_delta", kind="usage-outdated", fails=USAGE)
+def missing_count_erases(message: Assembler, payload: Payload) -> None:
+    """Reports 0 for each count that the last usage leaves out."""
+    usage = payload.get("usage")
+    zeros = dict.fromkeys(("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"), 0)
+    HANDLERS["message_delta"](message, {**payload, "usage": {**zeros, **usage} if usage else usage})

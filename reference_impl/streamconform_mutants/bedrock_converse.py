@@ -7,14 +7,15 @@ from typing import Any, ClassVar, Final
 
 from streamconform_reference.apis.bedrock_converse.content import DELTAS, add_reasoning
 from streamconform_reference.apis.bedrock_converse.decode import BedrockConverseDecoder, on_metadata
+from streamconform_reference.apis.bedrock_converse.failures import EXCEPTIONS
 from streamconform_reference.decoding.assemble import Assembler
-from streamconform_reference.decoding.decoder import Payload
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from streamconform_reference.framing import Frame
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
 from streamconform_reference.outcome import Json
 
-from .json_values import object_at, report_refused_calls
-from .model import ARGUMENTS, COMPLETE, CONTENT, ERROR, STATUS, STOP_REASON, USAGE
+from .json_values import drop_key, object_at, report_refused_calls
+from .model import ARGUMENTS, COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE
 from .registry import StreamMutants
 
 mutants = StreamMutants("bedrock-converse", BedrockConverseDecoder)
@@ -27,7 +28,6 @@ _COUNTS_WITHOUT_CACHE: Final = ("inputTokens", "outputTokens", "totalTokens")
 
 @mutants.decoder(
     kind="calls-merged",
-    issues=("run-llama/llama_index#18761", "vercel/ai#3071"),
     fails=(*CONTENT, "**:invariant.**"),
 )
 class BlockIndexIgnored(BedrockConverseDecoder):
@@ -50,7 +50,6 @@ class BlockIndexIgnored(BedrockConverseDecoder):
     "handlers",
     "metadata",
     kind="cache-lost",
-    issues=("maximhq/bifrost#4746", "BerriAI/litellm#24845"),
     fails=USAGE,
 )
 def converse_cache_ignored(answer: BedrockConverseDecoder, payload: Payload) -> None:
@@ -62,7 +61,6 @@ def converse_cache_ignored(answer: BedrockConverseDecoder, payload: Payload) -> 
 
 @mutants.decoder(
     kind="sources-lost",
-    issues=("stdapi-ai/stdapi.ai#229",),
     fails=CONTENT,
 )
 class ConverseCitationsLost(BedrockConverseDecoder):
@@ -74,7 +72,6 @@ class ConverseCitationsLost(BedrockConverseDecoder):
 @mutants.replace(
     "framing_factory",
     kind="damage-unnoticed",
-    issues=("vercel/ai#18994",),
     fails=ERROR,
 )
 class DamagedMessageAsEnd(EventStreamFraming):
@@ -93,7 +90,6 @@ class DamagedMessageAsEnd(EventStreamFraming):
 
 @mutants.decoder(
     kind="error-as-success",
-    issues=("vercel/ai#19034", "Mingye-Lu/AgenticCrawler#128"),
     fails=ERROR,
 )
 class ExceptionDropped(BedrockConverseDecoder):
@@ -109,7 +105,6 @@ def _add_nested_reasoning(message: Assembler, slot: int, delta: Payload) -> None
 
 @mutants.decoder(
     kind="thinking-lost",
-    issues=("NousResearch/hermes-agent#36260", "anomalyco/opencode#38712", "spring-projects/spring-ai#6859"),
     fails=(*CONTENT, "**:invariant.streaming"),
 )
 class FlatReasoningLost(BedrockConverseDecoder):
@@ -134,7 +129,6 @@ def guardrail_trace_as_stop(answer: BedrockConverseDecoder, payload: Payload) ->
 
 @mutants.decoder(
     kind="cut-as-complete",
-    issues=("anomalyco/opencode#46065",),
     fails=(*STATUS, *COMPLETE, *ARGUMENTS),
 )
 class MetadataAsEnd(BedrockConverseDecoder):
@@ -148,7 +142,6 @@ class MetadataAsEnd(BedrockConverseDecoder):
 
 @mutants.decoder(
     kind="arguments-lost",
-    issues=("crewAIInc/crewAI#5739", "zendev-sh/goai#5"),
     fails=(*CONTENT, "**:invariant.streaming", "**:invariant.ended-calls"),
 )
 class ToolInputLost(BedrockConverseDecoder):
@@ -161,7 +154,6 @@ class ToolInputLost(BedrockConverseDecoder):
     "handlers",
     "metadata",
     kind="end-too-early",
-    issues=("Effect-TS/effect#6272", "infiniflow/ragflow#17775", "lastmile-ai/mcp-agent#634"),
     fails=(*USAGE, *STATUS),
 )
 def usage_behind_stop_lost(answer: BedrockConverseDecoder, payload: Payload) -> None:
@@ -170,7 +162,45 @@ def usage_behind_stop_lost(answer: BedrockConverseDecoder, payload: Payload) -> 
         on_metadata(answer, payload)
 
 
-@mutants.stream(kind="stop-guessed", issues=("code-yeongyu/senpi#387",), fails=STOP_REASON)
+@mutants.stream(kind="stop-guessed", fails=STOP_REASON)
 def blocked_call_as_tool_use(messages: list[Json]) -> Iterator[Json]:
     """Reports tool_use for every answer with a call, even if a filter stopped the answer after it."""
     yield from report_refused_calls(messages, "content_filtered", "guardrail_intervened")
+
+
+@mutants.decoder(kind="order-trusted", fails=(*CONTENT, *COMPLETE, "**:invariant.**"))
+class BlocksWithoutStopLost(BedrockConverseDecoder):
+    """Reads a block when its stop event arrives, and never if there is none."""
+
+    def begin(self) -> None:
+        super().begin()
+        self.waiting: dict[object, list[tuple[str, Payload]]] = {}
+
+    def read_event(self, kind: str, body: Payload) -> None:
+        held = self.waiting.setdefault(body.get("contentBlockIndex"), [])
+        if kind in ("contentBlockStart", "contentBlockDelta"):
+            held.append((kind, body))
+            return
+        if kind == "contentBlockStop":
+            for event in held:
+                super().read_event(*event)
+            held.clear()
+        super().read_event(kind, body)
+
+
+@mutants.decoder(kind="unknown-fatal", fails=GIVES_UP)
+class UnknownEventOfConverseFatal(BedrockConverseDecoder):
+    """Fails on an event that its model of the service does not have."""
+
+    def read_event(self, kind: str, body: Payload) -> None:
+        if kind not in self.handlers and kind not in EXCEPTIONS:
+            raise BrokenPayloadError(f"unknown event `{kind}`")
+        super().read_event(kind, body)
+
+
+@mutants.decoder(kind="price-variant-ignored", fails=("**:usage.cache_write_1h", "**:cost.**"))
+class CacheDetailsIgnored(BedrockConverseDecoder):
+    """Prices cache writes of one hour like those of five minutes."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(drop_key(payload, "cacheDetails"))

@@ -33,7 +33,6 @@ _CHECKSUM_SIZE: Final = 4
 
 @mutants.decoder(
     kind="text-garbled",
-    issues=("vercel/ai#12162",),
     fails=(*CONTENT, "**:stop.sequence"),
 )
 class Base64AsLatin_1(BedrockInvokeDecoder):  # noqa: N801 - the name of the mutant
@@ -47,7 +46,6 @@ class Base64AsLatin_1(BedrockInvokeDecoder):  # noqa: N801 - the name of the mut
 @mutants.replace(
     "framing_factory",
     kind="damage-unnoticed",
-    issues=("Yeachan-Heo/gajae-code#3619", "anomalyco/opencode#44630"),
     fails=GIVES_UP,
 )
 class ChecksumsUnchecked(EventStreamFraming):
@@ -79,7 +77,6 @@ class ChecksumsUnchecked(EventStreamFraming):
     "handlers",
     "error",
     kind="error-as-success",
-    issues=("anthropics/anthropic-sdk-typescript#1021",),
     fails=ERROR,
 )
 def error_in_a_chunk_ignored(message: Assembler, payload: Payload) -> None:
@@ -88,7 +85,6 @@ def error_in_a_chunk_ignored(message: Assembler, payload: Payload) -> None:
 
 @mutants.decoder(
     kind="error-as-success",
-    issues=("manaflow-ai/subrouter#68", "Mingye-Lu/AgenticCrawler#128"),
     fails=ERROR,
 )
 class ExceptionWithoutBytesDropped(BedrockInvokeDecoder):
@@ -114,7 +110,6 @@ def invoke_citations_lost(message: Assembler, payload: Payload) -> None:
     "handlers",
     "content_block_delta",
     kind="signature-lost",
-    issues=("maximhq/bifrost#5638",),
     fails=CONTENT,
 )
 def invoke_signature_lost(message: Assembler, payload: Payload) -> None:
@@ -127,7 +122,6 @@ def invoke_signature_lost(message: Assembler, payload: Payload) -> None:
     "handlers",
     "message_start",
     kind="cache-counted-twice",
-    issues=("BerriAI/litellm#25517", "BerriAI/litellm#24845"),
     fails=USAGE,
 )
 def invoke_cache_in_input(message: Assembler, payload: Payload) -> None:
@@ -143,7 +137,6 @@ def invoke_cache_in_input(message: Assembler, payload: Payload) -> None:
 
 @mutants.decoder(
     kind="other-counts",
-    issues=("BerriAI/litellm#36878",),
     fails=USAGE,
 )
 class MetricsAsUsage(BedrockInvokeDecoder):
@@ -157,7 +150,6 @@ class MetricsAsUsage(BedrockInvokeDecoder):
 
 @mutants.decoder(
     kind="cache-lost",
-    issues=("BerriAI/litellm#34373",),
     fails=USAGE,
 )
 class MetricsWithoutCache(BedrockInvokeDecoder):
@@ -172,7 +164,6 @@ class MetricsWithoutCache(BedrockInvokeDecoder):
 @mutants.replace(
     "framing_factory",
     kind="reads-as-units",
-    issues=("discourse/discourse-ai#609", "agentgateway/agentgateway#2113", "langchain-ai/langchainjs#3850"),
     fails=GIVES_UP,
 )
 class ReadAsMessage(EventStreamFraming):
@@ -199,7 +190,6 @@ def stop_sequence_lost(message: Assembler, payload: Payload) -> None:
 
 @mutants.decoder(
     kind="cut-as-complete",
-    issues=("anomalyco/opencode#46281", "vercel/ai#19035"),
     fails=(*STATUS, *COMPLETE),
 )
 class TruncatedTailAccepted(BedrockInvokeDecoder):
@@ -211,7 +201,6 @@ class TruncatedTailAccepted(BedrockInvokeDecoder):
 
 @mutants.decoder(
     kind="damage-unnoticed",
-    issues=("discourse/discourse-ai#352", "vercel/ai#18994"),
     fails=(*ERROR, *CONTENT, *USAGE),
 )
 class UndecodableChunkSkipped(BedrockInvokeDecoder):
@@ -224,7 +213,13 @@ class UndecodableChunkSkipped(BedrockInvokeDecoder):
             return replace(frame, data=b"")
 
 
-@mutants.stream(kind="stop-guessed", issues=("code-yeongyu/senpi#387",), fails=STOP_REASON)
+@mutants.stream(kind="stop-guessed", fails=STOP_REASON)
 def refused_call_of_invoke_as_tool_use(messages: list[Json]) -> Iterator[Json]:
     """Reports tool_use for every answer with a call, even if the model declined after it."""
     yield from report_refused_calls(messages, "refusal")
+
+
+@mutants.refuse(kind="unknown-fatal", fails=GIVES_UP)
+def chunk_without_type_fatal(payload: Payload) -> bool:
+    """Fails on a chunk that has no type, such as one with the service's own counts."""
+    return "type" not in payload

@@ -71,21 +71,19 @@ def first_byte_alone(before: bytearray, _: bytes) -> bool:
     return len(before) == 1
 
 
-@mutants.border("openai-responses", kind="reads-as-units", issues=("graniet/llm#90",), fails=GIVES_UP)
+@mutants.border("openai-responses", kind="reads-as-units", fails=GIVES_UP)
 def field_name_split(before: bytearray, _: bytes) -> bool:
     """Loses a line of an event whose field name is split between two chunks."""
     return FIELD_NAME.search(before[-LONGEST:]) is not None
 
 
-@mutants.border("openai-chat", kind="reads-as-units", issues=("graniet/llm#90",), fails=GIVES_UP)
+@mutants.border("openai-chat", kind="reads-as-units", fails=GIVES_UP)
 def blank_line_split(before: bytearray, chunk: bytes) -> bool:
     """Does not recognize the end of an event that is split between two chunks."""
     return before.endswith(b"\n") and chunk.startswith(b"\n")
 
 
-@mutants.border(
-    "anthropic-messages", kind="reads-as-units", issues=("rexxars/eventsource-parser#17",), fails=GIVES_UP
-)
+@mutants.border("anthropic-messages", kind="reads-as-units", fails=GIVES_UP)
 def line_end_split(before: bytearray, chunk: bytes) -> bool:
     """Reads the LF of a CRLF that is split between two chunks as text."""
     return before.endswith(b"\r") and chunk.startswith(b"\n")
@@ -103,25 +101,19 @@ def surrogates_split(before: bytearray, chunk: bytes) -> bool:
     return chunk.startswith(b"\\") and HIGH_SURROGATE.search(before[-LONGEST:]) is not None
 
 
-@mutants.border(
-    "ollama-chat", kind="reads-as-units", issues=("langchain-ai/langchainjs#3241",), fails=GIVES_UP
-)
+@mutants.border("ollama-chat", kind="reads-as-units", fails=GIVES_UP)
 def line_feed_alone(before: bytearray, chunk: bytes) -> bool:
     """Does not end a record at a line feed that arrives after it."""
     return before.endswith(b"}") and chunk.startswith(b"\n")
 
 
-@mutants.border(
-    "google-generate", kind="reads-as-units", issues=("avante-corp/avante.nvim#432",), fails=GIVES_UP
-)
+@mutants.border("google-generate", kind="reads-as-units", fails=GIVES_UP)
 def separator_split(before: bytearray, chunk: bytes) -> bool:
     """Loses the opening brace of an object that starts a chunk, after a comma or a bracket."""
     return chunk.startswith(b"{") and SEPARATOR.search(before[-LONGEST:]) is not None
 
 
-@mutants.border(
-    "google-generate", kind="reads-as-units", issues=("Wei-Shaw/claude-relay-service#981",), fails=USAGE
-)
+@mutants.border("google-generate", kind="reads-as-units", fails=USAGE)
 def usage_name_split(before: bytearray, _: bytes) -> bool:
     """Loses the usage if the word `usageMetadata` is split between two chunks."""
     return USAGE_NAME.search(before[-LONGEST:]) is not None

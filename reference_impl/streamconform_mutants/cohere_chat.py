@@ -13,7 +13,7 @@ from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Json
 
 from .json_values import object_at
-from .model import ARGUMENTS, ARGUMENTS_TEXT, CONTENT, ERROR, STOP_REASON, USAGE
+from .model import ARGUMENTS, ARGUMENTS_TEXT, CONTENT, ERROR, GIVES_UP, STOP_REASON, USAGE
 from .registry import StreamMutants
 
 mutants = StreamMutants("cohere-chat", CohereChatDecoder)
@@ -25,7 +25,6 @@ _FAILURES: Final = ("ERROR", "TIMEOUT")
     "v2_handlers",
     "tool-call-delta",
     kind="arguments-lost",
-    issues=("genkit-ai/genkit#4518",),
     fails=(*CONTENT, "**:invariant.streaming", "**:invariant.ended-calls"),
 )
 def argument_fragments_lost(_stream: v2.V2Stream, _payload: Payload) -> None:
@@ -34,12 +33,6 @@ def argument_fragments_lost(_stream: v2.V2Stream, _payload: Payload) -> None:
 
 @mutants.decoder(
     kind="other-counts",
-    issues=(
-        "open-telemetry/semantic-conventions-genai#13",
-        "open-telemetry/semantic-conventions-genai#211",
-        "maximhq/bifrost#608",
-        "traceloop/openllmetry#1040",
-    ),
     fails=USAGE,
 )
 class BilledUnitsIgnored(CohereChatDecoder):
@@ -69,7 +62,6 @@ class BilledUnitsIgnored(CohereChatDecoder):
     "v2_handlers",
     "citation-start",
     kind="sources-lost",
-    issues=("braintrustdata/braintrust-sdk-python#386", "BerriAI/litellm#6814"),
     fails=("**:content.*.text.citations",),
 )
 def citations_ignored(_stream: v2.V2Stream, _payload: Payload) -> None:
@@ -94,7 +86,6 @@ def first_source_only(stream: v2.V2Stream, payload: Payload) -> None:
 
 @mutants.decoder(
     kind="failure-as-stop",
-    issues=("ENTERPILOT/GoModel#581", "mozilla-ai/any-llm#1301"),
     fails=ERROR,
 )
 class FailedEndAsStop(CohereChatDecoder):
@@ -122,7 +113,6 @@ class FailedEndAsStop(CohereChatDecoder):
     "v1_handlers",
     "stream-end",
     kind="content-doubled",
-    issues=("langchain-ai/langchain-cohere#57", "BerriAI/litellm#39965"),
     fails=CONTENT,
 )
 def final_text_doubled(stream: v1.V1Stream, payload: Payload) -> None:
@@ -136,7 +126,6 @@ def final_text_doubled(stream: v1.V1Stream, payload: Payload) -> None:
 
 @mutants.output(
     kind="failure-as-stop",
-    issues=("mozilla-ai/any-llm#1301", "BerriAI/litellm#12862"),
     fails=STOP_REASON,
 )
 def finish_reason_hardcoded(message: Json) -> None:
@@ -150,7 +139,6 @@ def finish_reason_hardcoded(message: Json) -> None:
     "v2_handlers",
     "tool-call-end",
     kind="empty-arguments-lost",
-    issues=("vercel/ai#4755",),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT),
 )
 def no_parameters_as_null(stream: v2.V2Stream, payload: Payload) -> None:
@@ -166,7 +154,6 @@ def no_parameters_as_null(stream: v2.V2Stream, payload: Payload) -> None:
     "v2_handlers",
     "content-delta",
     kind="thinking-lost",
-    issues=("vercel/ai#8239", "deepset-ai/haystack-core-integrations#2266"),
     fails=(*CONTENT, "**:invariant.streaming"),
 )
 def thinking_delta_lost(stream: v2.V2Stream, payload: Payload) -> None:
@@ -178,7 +165,6 @@ def thinking_delta_lost(stream: v2.V2Stream, payload: Payload) -> None:
 
 @mutants.decoder(
     kind="old-form-unread",
-    issues=("ortus-boxlang/bx-ai#281",),
     fails=(*CONTENT, *STOP_REASON, "**:invariant.streaming"),
 )
 class V1CallsIgnored(CohereChatDecoder):
@@ -214,3 +200,9 @@ def whole_parameters_joined(stream: v1.V1Stream, payload: Payload) -> None:
 def text_beside_the_message_unread(document: Payload) -> Iterator[Payload]:
     """Reads only the message of a non-streaming answer, so one of v1 is empty."""
     yield from to_payloads({**document, "text": ""} if "text" in document else document)
+
+
+@mutants.refuse(kind="unknown-fatal", fails=GIVES_UP)
+def citation_event_fatal(payload: Payload) -> bool:
+    """Fails on an event about citations."""
+    return "citation" in str(payload.get("type") or payload.get("event_type"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -13,7 +14,18 @@ from streamconform_reference.adapter import DOCUMENTS, Adapter, adapter, describ
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.outcome import Json
 
-from .model import ARGUMENTS, COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE, Path
+from .model import (
+    ARGUMENTS,
+    ARGUMENTS_TEXT,
+    COMPLETE,
+    CONTENT,
+    ERROR,
+    GIVES_UP,
+    STATUS,
+    STOP_REASON,
+    USAGE,
+    Path,
+)
 from .registry import Bug, Named, Registry
 
 SAFE_INTEGER: Final = 2**53
@@ -26,6 +38,13 @@ DOUBLES: Final = ("google-generate",)
 SOURCES_APART: Final = ("google-generate",)
 """The APIs that name the sources of an answer beside its text."""
 EVENT_STREAMS: Final = tuple(api for api in TEXTUAL if api != "ollama-chat")
+WITH_FIELDS: Final = tuple(api for api in EVENT_STREAMS if api != "cohere-chat")
+"""The APIs whose events have fields such as `id` in some streams."""
+
+BLANK_LINE: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+DATA_WITHOUT_SPACE: Final = re.compile(rb"^data:(?! )[^\r\n]*", re.MULTILINE)
+OTHER_FIELD: Final = re.compile(rb"^(?:id|retry):", re.MULTILINE)
+NEXT_DATA_LINE: Final = re.compile(rb"(?<=[^\r\n])(\r?\n)(?=data:)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +177,45 @@ def unended_line_lost(chunks: Iterable[bytes]) -> Iterator[bytes]:
     yield text[: max(text.rfind(b"\n"), text.rfind(b"\r"), text.rfind(b"]")) + 1]
 
 
+@mutants.chunks(*EVENT_STREAMS, kind="last-frame-lost", paths=("stream",), fails=GIVES_UP)
+def blank_line_awaited(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Drops an event that no blank line follows."""
+    text = b"".join(chunks)
+    ends = [end.end() for end in BLANK_LINE.finditer(text)]
+    yield text[: ends[-1]] if ends and b"data:" in text else text
+
+
+@mutants.chunks(*TEXTUAL, kind="other-lines-unread", paths=("stream",), fails=(*GIVES_UP, "**:continuation"))
+def carriage_returns_unread(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Ends lines only at LF, so a stream with CRLF has no event."""
+    text = b"".join(chunks)
+    yield b"" if b"\r\n" in text else text
+
+
+@mutants.chunks(*EVENT_STREAMS, kind="other-lines-unread", paths=("stream",), fails=GIVES_UP)
+def space_expected(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Skips data lines that have no space after the colon."""
+    yield DATA_WITHOUT_SPACE.sub(b"", b"".join(chunks))
+
+
+@mutants.chunks(*WITH_FIELDS, kind="other-lines-unread", paths=("stream",), fails=GIVES_UP)
+def every_field_as_data(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Reads the fields `id` and `retry` as data."""
+    yield OTHER_FIELD.sub(b"data:", b"".join(chunks))
+
+
+@mutants.chunks(*EVENT_STREAMS, kind="other-lines-unread", paths=("stream",), fails=GIVES_UP)
+def data_lines_apart(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Takes each of several data lines of an event for an event."""
+    yield NEXT_DATA_LINE.sub(rb"\1\1", b"".join(chunks))
+
+
+@mutants.chunks("ollama-chat", kind="keep-alives-read", paths=("stream",), fails=GIVES_UP)
+def blank_lines_as_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Reads an empty line as a record."""
+    yield BLANK_LINE.sub(b"\n?\n", b"".join(chunks))
+
+
 # The end
 
 
@@ -176,6 +234,13 @@ def errors_ignored(outcome: Json) -> None:
         outcome["status"] = "complete"
         outcome["error"] = None
         outcome["stop"]["reason"] = "stop"
+
+
+@mutants.outcome(trials="once and broken", kind="error-details-lost", fails=("**:error", "**:error.**"))
+def error_unexplained(outcome: Json) -> None:
+    """Reports that an answer failed, but not why."""
+    if outcome["error"]:
+        outcome["error"] = {"type": "error", "message": "the answer failed", "status": None}
 
 
 @mutants.outcome(kind="failure-as-stop", fails=STOP_REASON)
@@ -247,12 +312,14 @@ def arguments_swapped(outcome: Json) -> None:
             first[key], second[key] = second[key], first[key]
 
 
-@mutants.outcome(kind="arguments-lost", fails=(*CONTENT, *ARGUMENTS))
+@mutants.outcome(kind="arguments-lost", fails=(*CONTENT, *ARGUMENTS, *ARGUMENTS_TEXT))
 def arguments_unread(outcome: Json) -> None:
     """Reports every call without arguments."""
     for call in _client_calls(outcome):
         if call["arguments"]:
             call["arguments"] = {}
+        elif call["complete"]:
+            call["arguments_text"] = ""
 
 
 @mutants.outcome(kind="empty-arguments-lost", fails=(*CONTENT, *ARGUMENTS))
@@ -280,6 +347,17 @@ def integers_as_doubles(outcome: Json) -> None:
 
     for call in _client_calls(outcome):
         call["arguments"] = read(call["arguments"])
+
+
+@mutants.outcome(kind="malformed-fatal", fails=GIVES_UP)
+def malformed_arguments_fatal(outcome: Json) -> None:
+    """Fails at the end of an answer with a call whose arguments are not JSON."""
+    if any(call["arguments"] is None for call in _client_calls(outcome)):
+        outcome |= {
+            "status": "error",
+            "content": [],
+            "error": {"type": "json", "message": "", "status": None},
+        }
 
 
 @mutants.outcome(kind="call-doubled", fails=CONTENT)
@@ -320,6 +398,13 @@ def text_twice(outcome: Json) -> None:
     """Reports each text twice."""
     for block in _blocks(outcome, "text"):
         block["text"] *= 2
+
+
+@mutants.outcome(kind="text-lost", fails=CONTENT)
+def first_letter_lost(outcome: Json) -> None:
+    """Drops the first letter of each text."""
+    for block in _blocks(outcome, "text"):
+        block["text"] = block["text"][1:]
 
 
 @mutants.outcome(
@@ -393,11 +478,11 @@ def usage_counted_twice(outcome: Json) -> None:
 
 # Cohere's cached tokens are no part of the billed ones, which are the input.
 @mutants.outcome(*(api for api in DECODERS if api != "cohere-chat"), kind="cache-counted-twice", fails=USAGE)
-def cache_reads_in_input(outcome: Json) -> None:
-    """Counts tokens read from the cache as input again."""
+def cache_in_input(outcome: Json) -> None:
+    """Counts tokens read from and written to the cache as input again."""
     counts = _counts(outcome)
     if counts.get("input") is not None:
-        counts["input"] += counts["cache_read"] or 0
+        counts["input"] += (counts["cache_read"] or 0) + (counts["cache_write"] or 0)
 
 
 @mutants.outcome(kind="cache-lost", fails=USAGE)

@@ -27,7 +27,7 @@ _TOKENS: Final = ("common/tokens/**:output",)
 # Argument healing
 
 
-@mutants.function("heal", issues=("NousResearch/atropos#478",), fails=_HEAL)
+@mutants.function("heal", kind="arguments-unhealed", fails=_HEAL)
 def valid_json_unescaped(value: Any) -> Json:
     """Unescapes quotes before checking whether the text is already valid JSON."""
     return heal_tool_arguments(value.replace('\\"', '"') if isinstance(value, str) else value)
@@ -35,7 +35,7 @@ def valid_json_unescaped(value: Any) -> Json:
 
 @mutants.function(
     "heal",
-    issues=("liveloveapp/hashbrown#60", "openclaw/openclaw#88918"),
+    kind="arguments-unhealed",
     fails=_HEAL,
 )
 def only_quotes_unescaped(value: Any) -> Json:
@@ -51,7 +51,7 @@ def only_quotes_unescaped(value: Any) -> Json:
 
 @mutants.function(
     "heal",
-    issues=("earendil-works/pi#6284", "langchain-ai/langchainjs#11471"),
+    kind="unfinished-call-runs",
     fails=_HEAL,
 )
 def cut_arguments_healed(value: Any) -> Json:
@@ -63,7 +63,7 @@ def cut_arguments_healed(value: Any) -> Json:
     return healed if set(closed) == {"raw"} else closed
 
 
-@mutants.function("heal", issues=("omnigent-ai/omnigent#2587",), fails=_HEAL)
+@mutants.function("heal", kind="unfinished-call-runs", fails=_HEAL)
 def non_object_arguments_passed(value: Any) -> Any:
     """Passes on any JSON value as arguments: an array, a number, a string."""
     try:
@@ -73,21 +73,28 @@ def non_object_arguments_passed(value: Any) -> Any:
     return heal_tool_arguments(value) if parsed is None else parsed
 
 
-@mutants.function("heal", issues=("brightwave-inc/tidebreak#1129",), fails=_HEAL)
+@mutants.function("heal", kind="unfinished-call-runs", fails=_HEAL)
 def malformed_arguments_emptied(value: Any) -> Json:
     """Replaces text that is not JSON with an empty object, so the tool runs without arguments."""
     healed = heal_tool_arguments(value)
     return {} if healed == {"raw": value} and isinstance(value, str) else healed
 
 
+@mutants.function("heal", kind="arguments-unhealed", fails=_HEAL)
+def text_unparsed(value: Any) -> Json:
+    """Takes arguments that come as text for text, whatever it contains."""
+    return {"raw": value} if isinstance(value, str) else heal_tool_arguments(value)
+
+
 # Partial JSON
 
 _HIGH_SURROGATE_AT_END: Final = re.compile(r"(\\u[dD][89abAB][0-9a-fA-F]{2})(\\|\\u[0-9a-fA-F]{0,3})?\Z")
 _CUT_ESCAPE_AT_END: Final = re.compile(r'"(?:[^"\\]|\\(?:[^u]|u[0-9a-fA-F]{4}))*\\(?:u[0-9a-fA-F]{0,3})?\Z')
+_PAIR: Final = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _OPEN_VALUE_AT_END: Final = re.compile(r'(:\s*)"(?:[^"\\]|\\.)*\\?\Z', re.DOTALL)
 
 
-@mutants.function("partial", issues=("ggml-org/llama.cpp#16465",), fails=_PARTIAL)
+@mutants.function("partial", kind="partial-value-wrong", fails=_PARTIAL)
 def half_character_shown(text: str) -> Any:
     """Shows the first half of a surrogate pair before the second half arrives."""
     # After the space the parser does not wait for the second half.
@@ -96,7 +103,7 @@ def half_character_shown(text: str) -> Any:
 
 @mutants.function(
     "partial",
-    issues=("pydantic/jiter#207", "langchain-ai/langchain#29065", "assistant-ui/assistant-ui#6355"),
+    kind="partial-value-wrong",
     fails=_PARTIAL,
 )
 def cut_escape_loses_text(text: str) -> Any:
@@ -106,7 +113,7 @@ def cut_escape_loses_text(text: str) -> Any:
 
 @mutants.function(
     "partial",
-    issues=("1000ship/incomplete-json-parser#5", "netplex/json-smart-v2#297"),
+    kind="partial-value-wrong",
     fails=_PARTIAL,
 )
 def missing_value_as_null(text: str) -> Any:
@@ -115,13 +122,13 @@ def missing_value_as_null(text: str) -> Any:
     return partial_value(f"{stripped} null" if stripped.endswith(":") else text)
 
 
-@mutants.function("partial", issues=("run-llama/llama_index#20541",), fails=_PARTIAL)
+@mutants.function("partial", kind="partial-value-wrong", fails=_PARTIAL)
 def cut_text_as_null(text: str) -> Any:
     """Reports null for a string that has not ended."""
     return partial_value(_OPEN_VALUE_AT_END.sub(r"\1null", text))
 
 
-@mutants.function("partial", issues=("assistant-ui/assistant-ui#5524",), fails=_PARTIAL)
+@mutants.function("partial", kind="partial-value-wrong", fails=_PARTIAL)
 def only_whole_json_shown(text: str) -> Any:
     """Parses each prefix as a complete document and reports an empty object until that succeeds."""
     try:
@@ -130,10 +137,23 @@ def only_whole_json_shown(text: str) -> Any:
         return {}
 
 
+@mutants.function("partial", kind="partial-value-wrong", fails=_PARTIAL)
+def halves_of_pairs_apart(text: str) -> Any:
+    """Decodes the two escapes of a surrogate pair one by one."""
+    return partial_value(_PAIR.sub(r"\\ufffd\\ufffd", text))
+
+
+@mutants.function("partial", kind="partial-value-wrong", fails=_PARTIAL)
+def empty_member_added(text: str) -> Any:
+    """Adds a member with an empty name when an object has just begun, or after a comma."""
+    value = partial_value(text)
+    return {**value, "": None} if isinstance(value, dict) and text.rstrip().endswith(("{", ",")) else value
+
+
 # Assembly of tool calls
 
 
-@mutants.function("assemble", fails=_ASSEMBLE)
+@mutants.function("assemble", kind="fragment-to-another-call", fails=_ASSEMBLE)
 def newest_call_gets_fragments(value: Any) -> Any:
     """Appends each Chat Completions fragment to the call that started last, whatever its index."""
     changed = deepcopy(value)
@@ -146,20 +166,20 @@ def newest_call_gets_fragments(value: Any) -> Any:
     return assemble(None, changed)
 
 
-@mutants.function("assemble", fails=_ASSEMBLE)
+@mutants.function("assemble", kind="calls-merged", fails=_ASSEMBLE)
 def answers_share_indexes(value: Any) -> Any:
     """Keeps the calls of all answers in one table, keyed by index."""
     entries = [{"api": entry["api"], "payload": entry["payload"]} for entry in value["payloads"]]
     return assemble(None, {"payloads": entries})
 
 
-@mutants.function("assemble", fails=_ASSEMBLE)
+@mutants.function("assemble", kind="calls-merged", fails=_ASSEMBLE)
 def assembled_by_name(value: Any) -> Any:
     """Keeps one call per function name."""
     return [*{call["name"]: call for call in assemble(None, value)}.values()]
 
 
-@mutants.function("assemble", fails=_ASSEMBLE)
+@mutants.function("assemble", kind="unfinished-call-runs", fails=_ASSEMBLE)
 def open_calls_handed_out(value: Any) -> Any:
     """Reports an empty object as the arguments of calls that have not ended."""
     return [
@@ -170,7 +190,7 @@ def open_calls_handed_out(value: Any) -> Any:
 # Token counts
 
 
-@mutants.function("count_tokens", issues=("raine/claude-code-proxy#90",), fails=_TOKENS)
+@mutants.function("count_tokens", kind="tokens-miscounted", fails=_TOKENS)
 def words_as_tokens(request: Any) -> int:
     """Counts every word as one token, however long it is."""
     return count_tokens(_shorten_words(request))
@@ -186,7 +206,7 @@ def _shorten_words(value: Any) -> Any:
     return value
 
 
-@mutants.function("count_tokens", issues=("router-for-me/CLIProxyAPI#679",), fails=_TOKENS)
+@mutants.function("count_tokens", kind="tokens-miscounted", fails=_TOKENS)
 def system_not_counted(request: Any) -> int:
     """Does not count the system prompt."""
     return count_tokens({key: value for key, value in request.items() if key != "system"})

@@ -81,7 +81,6 @@ def cut_json_closed(chunks: Iterable[bytes]) -> Iterator[bytes]:
     "ollama-chat",
     kind="keep-alives-read",
     paths=("stream",),
-    issues=("CopilotC-Nvim/CopilotChat.nvim#783",),
     fails=GIVES_UP,
 )
 def blank_line_as_record(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -123,7 +122,6 @@ def optional_members_required(payload: Payload) -> Payload:
     "google-generate",
     kind="absent-fatal",
     paths=_BOTH,
-    issues=("musistudio/llms#21", "pydantic/pydantic-ai#2631", "brainlid/langchain#365"),
     fails=GIVES_UP,
 )
 def content_without_parts_fatal(payload: Payload) -> Payload:
@@ -138,7 +136,6 @@ def content_without_parts_fatal(payload: Payload) -> Payload:
     "ollama-chat",
     kind="absent-fatal",
     paths=_BOTH,
-    issues=("ollama/ollama#2068", "ollama/ollama#3427", "SWE-agent/SWE-agent#44"),
     fails=(*ERROR, *USAGE, *CONTENT, "**:invariant.**"),
 )
 def missing_count_fatal(payload: Payload) -> Payload:

@@ -25,7 +25,6 @@ mutants = StreamMutants("google-generate", GoogleGenerateDecoder)
 @mutants.replace(
     "framing_factory",
     kind="reads-as-units",
-    issues=("symfony/ai#1988", "nyo16/nous#26", "elastic/kibana#217990"),
     fails=GIVES_UP,
 )
 class ArrayParsedByRead(GoogleFraming):
@@ -42,7 +41,6 @@ class ArrayParsedByRead(GoogleFraming):
 @mutants.replace(
     "framing_factory",
     kind="error-as-success",
-    issues=("Helicone/helicone#3976", "jeremychone/rust-genai#63"),
     fails=ERROR,
 )
 class BareErrorIgnored(GoogleFraming):
@@ -58,7 +56,6 @@ class BareErrorIgnored(GoogleFraming):
 @mutants.replace(
     "calls_factory",
     kind="calls-merged",
-    issues=("NousResearch/hermes-agent#101536", "omnigent-ai/omnigent#28"),
     fails=CONTENT,
 )
 class CallsOfOneNameJoined(FunctionCalls):
@@ -79,7 +76,6 @@ class CallsOfOneNameJoined(FunctionCalls):
 
 @mutants.decoder(
     kind="failure-as-stop",
-    issues=("agentjido/req_llm#944", "mcowger/plexus#748"),
     fails=(*ERROR, *CONTENT),
 )
 class FailedCallAsStop(GoogleGenerateDecoder):
@@ -92,7 +88,6 @@ class FailedCallAsStop(GoogleGenerateDecoder):
 
 @mutants.decoder(
     kind="failure-as-stop",
-    issues=("Pasta-Devs/Marinara-Engine#2667", "BerriAI/litellm#6104"),
     fails=STOP_REASON,
 )
 class BlockedAnswerAsStop(GoogleGenerateDecoder):
@@ -106,7 +101,6 @@ class BlockedAnswerAsStop(GoogleGenerateDecoder):
 
 @mutants.stream(
     kind="content-lost-at-the-end",
-    issues=("Pasta-Devs/Marinara-Engine#2667",),
     fails=(*CONTENT, "**:invariant.streaming"),
 )
 def blocked_text_lost(messages: list[Json]) -> Iterator[Json]:
@@ -120,7 +114,6 @@ def blocked_text_lost(messages: list[Json]) -> Iterator[Json]:
 
 @mutants.decoder(
     kind="signature-lost",
-    issues=("BerriAI/litellm#16893",),
     fails=(*CONTENT, "**:invariant.streaming"),
 )
 class CallSignatureCut(GoogleGenerateDecoder):
@@ -136,7 +129,6 @@ class CallSignatureCut(GoogleGenerateDecoder):
 
 @mutants.output(
     kind="stop-hides-calls",
-    issues=("router-for-me/CLIProxyAPI#876", "su-kaka/gcli2api#407"),
     fails=STOP_REASON,
 )
 def finish_hides_calls(message: Json) -> None:
@@ -148,7 +140,6 @@ def finish_hides_calls(message: Json) -> None:
 
 @mutants.decoder(
     kind="part-lost",
-    issues=("openlit/openlit#1401", "omnigent-ai/omnigent#28"),
     fails=(*CONTENT, *STOP_REASON, "**:invariant.streaming"),
 )
 class FirstPartOnly(GoogleGenerateDecoder):
@@ -164,7 +155,6 @@ class FirstPartOnly(GoogleGenerateDecoder):
 
 @mutants.decoder(
     kind="end-too-early",
-    issues=("Chevey339/kelivo#1003", "router-for-me/CLIProxyAPI#5640"),
     fails=GIVES_UP,
 )
 class FirstReasonEnds(GoogleGenerateDecoder):
@@ -178,7 +168,6 @@ class FirstReasonEnds(GoogleGenerateDecoder):
 
 @mutants.decoder(
     kind="price-variant-ignored",
-    issues=("BerriAI/litellm#9535", "pydantic/genai-prices#141"),
     fails=("**:cost.**",),
 )
 class ModalitiesAtOnePrice(GoogleGenerateDecoder):
@@ -190,8 +179,7 @@ class ModalitiesAtOnePrice(GoogleGenerateDecoder):
 
 @mutants.replace(
     "calls_factory",
-    kind="arguments-changed",
-    issues=("BerriAI/litellm#23815", "mpfaffenberger/code_puppy#293"),
+    kind="arguments-lost",
     fails=ARGUMENTS,
 )
 class PartialNullDropped(FunctionCalls):
@@ -218,7 +206,6 @@ class SearchResultsBilled(GoogleGenerateDecoder):
 
 @mutants.decoder(
     kind="provider-call-lost",
-    issues=("maximhq/bifrost#6272", "microsoft/agent-framework-go#1107"),
     fails=CONTENT,
 )
 class ServerToolsDropped(GoogleGenerateDecoder):
@@ -231,7 +218,6 @@ class ServerToolsDropped(GoogleGenerateDecoder):
 
 @mutants.decoder(
     kind="thinking-as-text",
-    issues=("aaif-goose/goose#7204",),
     fails=CONTENT,
 )
 class SignedTextAsThinking(GoogleGenerateDecoder):
@@ -243,12 +229,6 @@ class SignedTextAsThinking(GoogleGenerateDecoder):
 
 @mutants.decoder(
     kind="signature-lost",
-    issues=(
-        "vercel/ai#12402",
-        "earendil-works/pi#7356",
-        "openclaw/openclaw#117193",
-        "anomalyco/opencode#43984",
-    ),
     fails=CONTENT,
 )
 class TextSignatureLost(GoogleGenerateDecoder):
@@ -263,7 +243,6 @@ class TextSignatureLost(GoogleGenerateDecoder):
 @mutants.replace(
     "to_buckets",
     kind="thinking-counted-wrong",
-    issues=("crewAIInc/crewAI#5699", "computesdk/benchmarks#372", "simstudioai/sim#3039"),
     fails=("**:usage.output", "**:cost.output", "**:cost.total"),
 )
 def thoughts_not_counted(counts: Mapping[str, int]) -> dict[str, int | None]:
@@ -274,7 +253,6 @@ def thoughts_not_counted(counts: Mapping[str, int]) -> dict[str, int | None]:
 
 @mutants.decoder(
     kind="failure-as-stop",
-    issues=("use-brian/use-brian#258",),
     fails=STOP_REASON,
 )
 class UnknownReasonAsStop(GoogleGenerateDecoder):
@@ -286,7 +264,7 @@ class UnknownReasonAsStop(GoogleGenerateDecoder):
             self.message.stop("stop", self.finish)
 
 
-@mutants.decoder(kind="price-variant-ignored", issues=("BerriAI/litellm#38458",), fails=("**:cost.**",))
+@mutants.decoder(kind="price-variant-ignored", fails=("**:cost.**",))
 class TrafficTypeIgnored(GoogleGenerateDecoder):
     """Bills every request to Vertex at the list price."""
 
@@ -294,9 +272,76 @@ class TrafficTypeIgnored(GoogleGenerateDecoder):
         super().read(drop_key(payload, "trafficType"))
 
 
-@mutants.decoder(kind="stop-details-lost", issues=(), fails=("**:stop.details",))
+@mutants.decoder(kind="stop-details-lost", fails=("**:stop.details",))
 class BlockMessageLost(GoogleGenerateDecoder):
     """Reports that a prompt was blocked, but not the provider's message about it."""
 
     def read(self, payload: Payload) -> None:
         super().read(drop_key(payload, "blockReasonMessage"))
+
+
+@mutants.refuse(
+    kind="absent-fatal",
+    paths=("stream", "document"),
+    fails=GIVES_UP,
+)
+def candidates_required(payload: Payload) -> bool:
+    """Fails on a chunk or a document without candidates."""
+    return not payload.get("candidates")
+
+
+@mutants.refuse(kind="absent-fatal", fails=GIVES_UP)
+def response_id_required(payload: Payload) -> bool:
+    """Fails on a chunk without the id of the response."""
+    return "responseId" not in payload
+
+
+@mutants.refuse(kind="unknown-fatal", paths=("stream", "document"), fails=GIVES_UP)
+def other_parts_fatal(payload: Payload) -> bool:
+    """Fails on a part that is neither text nor a function call."""
+    candidates = payload.get("candidates") or ()
+    parts = [part for each in candidates for part in object_at(each, "content").get("parts") or ()]
+    return any(part.keys().isdisjoint(("text", "functionCall", "thoughtSignature")) for part in parts)
+
+
+@mutants.refuse(kind="unknown-fatal", fails=GIVES_UP)
+def new_finish_reason_fatal(payload: Payload) -> bool:
+    """Fails on a finish reason that it does not know."""
+    reasons = [each["finishReason"] for each in payload.get("candidates") or () if each.get("finishReason")]
+    return any(reason not in STOP_REASONS for reason in reasons)
+
+
+@mutants.decoder(kind="provider-call-lost", fails=CONTENT)
+class CodeUnread(GoogleGenerateDecoder):
+    """Ignores the code that Google runs, and its results."""
+
+    def read_part(self, part: Payload) -> None:
+        if part.keys().isdisjoint(("executableCode", "codeExecutionResult")):
+            super().read_part(part)
+
+
+@mutants.decoder(kind="details-lost", fails=(*CONTENT, "**:usage.input", "**:cost.**"))
+class SearchResultsUnread(GoogleGenerateDecoder):
+    """Ignores the search results that an answer rests on."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(drop_key(payload, "groundingMetadata"))
+
+
+@mutants.decoder(kind="usage-lost", fails=("**:usage.input", "**:cost.**"))
+class ToolTokensUnread(GoogleGenerateDecoder):
+    """Does not count the tokens of the prompt that come from tools."""
+
+    def read_usage(self, usage: Payload) -> None:
+        super().read_usage(
+            {name: count for name, count in usage.items() if name != "toolUsePromptTokenCount"}
+        )
+
+
+@mutants.decoder(kind="usage-outdated", fails=("**:usage.**", "**:cost.**"))
+class LastUsageOnly(GoogleGenerateDecoder):
+    """Forgets the counts that the last usage leaves out."""
+
+    def read_usage(self, usage: Payload) -> None:
+        self.counts.clear()
+        super().read_usage(usage)

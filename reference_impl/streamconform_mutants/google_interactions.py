@@ -26,7 +26,6 @@ mutants = StreamMutants("google-interactions", GoogleInteractionsDecoder)
 @mutants.replace(
     "steps_factory",
     kind="fragment-to-another-call",
-    issues=("google/adk-python#6832",),
     fails=CONTENT,
 )
 class StepsByArrival(Steps):
@@ -40,7 +39,6 @@ class StepsByArrival(Steps):
 @mutants.replace(
     "steps_factory",
     kind="signature-lost",
-    issues=("allenhutchison/obsidian-gemini#1269",),
     fails=CONTENT,
 )
 class ThoughtSignatureIgnored(Steps):
@@ -74,7 +72,6 @@ class FirstSignatureWins(Steps):
 @mutants.replace(
     "steps_factory",
     kind="thinking-as-text",
-    issues=("DEEIX-AI/DEEIX-Chat#607",),
     fails=CONTENT,
 )
 class ThoughtsShownAsText(Steps):
@@ -92,7 +89,6 @@ class ThoughtsShownAsText(Steps):
 @mutants.replace(
     "steps_factory",
     kind="arguments-lost",
-    issues=("TanStack/ai#781",),
     fails=(*ARGUMENTS, *CONTENT),
 )
 class LastArgumentFragmentWins(Steps):
@@ -109,7 +105,6 @@ class LastArgumentFragmentWins(Steps):
 @mutants.replace(
     "framing_factory",
     kind="error-as-success",
-    issues=("googleapis/js-genai#1973",),
     fails=ERROR,
 )
 class BareRefusalIgnored(GoogleFraming):
@@ -124,7 +119,6 @@ class BareRefusalIgnored(GoogleFraming):
 
 @mutants.decoder(
     kind="cut-as-complete",
-    issues=("LionSR/TeXRA#6550",),
     fails=STATUS,
 )
 class EndOfFileAsCompleted(GoogleInteractionsDecoder):
@@ -139,7 +133,6 @@ class EndOfFileAsCompleted(GoogleInteractionsDecoder):
 
 @mutants.decoder(
     kind="failure-as-stop",
-    issues=("mozilla-ai/any-llm#1338",),
     fails=(*STOP_REASON, *ERROR),
 )
 class AnyStatusAsCompleted(GoogleInteractionsDecoder):
@@ -151,7 +144,6 @@ class AnyStatusAsCompleted(GoogleInteractionsDecoder):
 
 @mutants.decoder(
     kind="thinking-counted-wrong",
-    issues=("agno-agi/agno#7926",),
     fails=USAGE,
 )
 class ThoughtTokensNotCounted(GoogleInteractionsDecoder):
@@ -206,7 +198,6 @@ class CheckpointAsContinuation(GoogleInteractionsDecoder):
 
 @mutants.decoder(
     kind="price-variant-ignored",
-    issues=("BerriAI/litellm#9535", "pydantic/genai-prices#141"),
     fails=("**:cost.**",),
 )
 class InteractionModalitiesAtOnePrice(GoogleInteractionsDecoder):
@@ -220,7 +211,6 @@ class InteractionModalitiesAtOnePrice(GoogleInteractionsDecoder):
 
 @mutants.decoder(
     kind="old-form-unread",
-    issues=("n8n-io/n8n#31525",),
     fails=(*CONTENT, *STOP_REASON, *USAGE, "**:error.message", "**:invariant.**"),
 )
 class OnlyOldEventNames(GoogleInteractionsDecoder):
@@ -233,7 +223,7 @@ class OnlyOldEventNames(GoogleInteractionsDecoder):
     }
 
 
-@mutants.document(kind="old-form-unread", issues=(), fails=GIVES_UP)
+@mutants.document(kind="old-form-unread", fails=GIVES_UP)
 def outputs_of_a_document_ignored(document: Payload) -> Iterator[Payload]:
     """Reads only the steps of a non-streaming answer, so one of the old schema has no content."""
     steps = {key: value for key, value in document.items() if key != "outputs"}

@@ -15,20 +15,18 @@ MutantTrials = Literal["all", "once", "once and broken"]
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A broken adapter: its bug and that bug's kind, the issues that report it, and the checks that may fail.
+    """A broken adapter: its bug, the bug's kind (a key of `specs/kinds.yaml`), and the checks that may fail.
 
-    `kind` is a key of `specs/kinds.yaml`, or None for a function that belongs to no API. On each API of the
-    adapter and on each of `paths`, some case must catch the mutant. `fails` are globs over check ids, matched
-    by whole components split at `/ @ : .`: `*` matches one component, `**` any number. If a check fails and
-    matches none of them, the mutant is defective.
+    On each API of the adapter and on each of `paths`, some case must catch the mutant. `fails` are globs over
+    check ids, matched by whole components split at `/ @ : .`: `*` matches one component, `**` any number. If
+    a check fails and matches none of them, the mutant is defective.
     """
 
     name: str
     bug: str
     adapter: Adapter
-    kind: str | None
+    kind: str
     paths: tuple[Path, ...]
-    issues: tuple[str, ...]
     fails: tuple[str, ...]
     trials: MutantTrials = "all"
 

@@ -21,7 +21,6 @@ mutants = StreamMutants("ollama-chat", OllamaChatDecoder)
 
 @mutants.decoder(
     kind="part-lost",
-    issues=("QuantumNous/new-api#7252",),
     fails=(*CONTENT, *STOP_REASON),
 )
 class CallsOfLastRecordDropped(OllamaChatDecoder):
@@ -38,12 +37,6 @@ class CallsOfLastRecordDropped(OllamaChatDecoder):
 
 @mutants.decoder(
     kind="calls-merged",
-    issues=(
-        "langchain-ai/langchainjs#8433",
-        "ollama/ollama#15457",
-        "vercel/ai#14277",
-        "NousResearch/hermes-agent#3468",
-    ),
     fails=CONTENT,
 )
 class CallsOfOneIndexJoined(OllamaChatDecoder):
@@ -62,7 +55,6 @@ class CallsOfOneIndexJoined(OllamaChatDecoder):
 
 @mutants.output(
     kind="content-lost-at-the-end",
-    issues=("pepperoni21/ollama-rs#357",),
     fails=(*CONTENT, "**:invariant.**"),
 )
 def content_dropped_on_error(message: Json) -> None:
@@ -74,7 +66,6 @@ def content_dropped_on_error(message: Json) -> None:
 
 @mutants.output(
     kind="stop-hides-calls",
-    issues=("BerriAI/litellm#35663", "BerriAI/litellm#20585"),
     fails=STOP_REASON,
 )
 def done_hides_calls(message: Json) -> None:
@@ -86,7 +77,6 @@ def done_hides_calls(message: Json) -> None:
 
 @mutants.decoder(
     kind="error-as-success",
-    issues=("pepperoni21/ollama-rs#357", "ollama/ollama#11781"),
     fails=(*ERROR, *USAGE, *CONTENT),
 )
 class ErrorRecordIgnored(OllamaChatDecoder):
@@ -100,7 +90,6 @@ class ErrorRecordIgnored(OllamaChatDecoder):
 @mutants.replace(
     "framing_factory",
     kind="last-frame-lost",
-    issues=("langchain-ai/langchainjs#3241",),
     fails=GIVES_UP,
 )
 class LastRecordLost(NdjsonFraming):
@@ -111,10 +100,15 @@ class LastRecordLost(NdjsonFraming):
         return []
 
 
+@mutants.refuse(kind="absent-fatal", fails=GIVES_UP)
+def null_content_fatal(payload: Payload) -> bool:
+    """Fails on a message whose content is null."""
+    return object_at(payload, "message").get("content", "") is None
+
+
 @mutants.replace(
     "framing_factory",
     kind="reads-as-units",
-    issues=("0xPlaygrounds/rig#1758", "continuedev/continue#751"),
     fails=GIVES_UP,
 )
 class RecordParsedByRead(NdjsonFraming):
@@ -130,7 +124,6 @@ class RecordParsedByRead(NdjsonFraming):
 
 @mutants.decoder(
     kind="arguments-changed",
-    issues=("openclaw/openclaw#57455", "ollama/ollama#12413"),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
 class TextArgumentsKept(OllamaChatDecoder):
@@ -148,7 +141,6 @@ class TextArgumentsKept(OllamaChatDecoder):
     "fields",
     "thinking",
     kind="thinking-lost",
-    issues=("openclaw/openclaw#34765", "Tencent/WeKnora#689", "langgenius/dify-official-plugins#2117"),
     fails=(*CONTENT, "**:invariant.**"),
 )
 def thinking_unread(_decoder: OllamaChatDecoder, _thinking: Any) -> None:

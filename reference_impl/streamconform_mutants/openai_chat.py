@@ -30,12 +30,18 @@ from .registry import StreamMutants
 mutants = StreamMutants("openai-chat", OpenaiChatDecoder)
 
 _REASONING: Final = frozenset(TEXT_KEYS)
+_REASONS: Final = (None, "stop", "length", "tool_calls", "content_filter", "function_call")
+
+
+def _entries(payload: Payload) -> Iterator[Payload]:
+    """Yield the fragments of calls in a chunk."""
+    for choice in payload.get("choices") or ():
+        yield from object_at(choice, "delta").get("tool_calls") or ()
 
 
 @mutants.replace(
     "to_buckets",
     kind="cache-counted-twice",
-    issues=("BerriAI/litellm#6215", "continuedev/continue#13104", "Aider-AI/aider#5516"),
     fails=("**:usage.input", "**:cost.input", "**:cost.total"),
 )
 def cached_subset_not_subtracted(counts: Mapping[str, int]) -> dict[str, int | None]:
@@ -46,7 +52,6 @@ def cached_subset_not_subtracted(counts: Mapping[str, int]) -> dict[str, int | N
 @mutants.replace(
     "calls_factory",
     kind="identity-trusted",
-    issues=("poolsideai/pool#9", "cubist38/mlx-openai-server#216", "InternLM/lmdeploy#3412"),
     fails=CONTENT,
 )
 class CallForEveryId(ToolCalls):
@@ -62,7 +67,6 @@ class CallForEveryId(ToolCalls):
 
 @mutants.decoder(
     kind="absent-fatal",
-    issues=("aaif-goose/goose#10935", "aaif-goose/goose#8641", "deepset-ai/haystack#8507"),
     fails=GIVES_UP,
 )
 class ChunkWithoutChoiceFatal(OpenaiChatDecoder):
@@ -79,7 +83,6 @@ class ChunkWithoutChoiceFatal(OpenaiChatDecoder):
 @mutants.replace(
     "calls_factory",
     kind="arguments-doubled",
-    issues=("NousResearch/hermes-agent#35718",),
     fails=ARGUMENTS,
 )
 class CumulativeArgumentsJoined(ToolCalls):
@@ -92,7 +95,6 @@ class CumulativeArgumentsJoined(ToolCalls):
 
 @mutants.decoder(
     kind="signature-lost",
-    issues=("tinyhumansai/openhuman#3548", "earendil-works/pi#6733", "crmne/ruby_llm#591"),
     fails=("**:content.*.tool_call.signature",),
 )
 class CallSignatureLost(OpenaiChatDecoder):
@@ -104,7 +106,6 @@ class CallSignatureLost(OpenaiChatDecoder):
 
 @mutants.decoder(
     kind="sources-lost",
-    issues=("BerriAI/litellm#13777", "BerriAI/litellm#9358", "chatboxai/chatbox#2404"),
     fails=("**:content.*.text.citations",),
 )
 class CitationsListIgnored(OpenaiChatDecoder):
@@ -116,7 +117,6 @@ class CitationsListIgnored(OpenaiChatDecoder):
 
 @mutants.decoder(
     kind="sources-lost",
-    issues=("openai/openai-agents-python#4252",),
     fails=("**:content.*.text.citations",),
 )
 class AnnotationsOfADeltaIgnored(OpenaiChatDecoder):
@@ -128,7 +128,6 @@ class AnnotationsOfADeltaIgnored(OpenaiChatDecoder):
 
 @mutants.decoder(
     kind="usage-doubled",
-    issues=("open-webui/open-webui#29064", "pydantic/pydantic-ai#4056"),
     fails=USAGE,
 )
 class CumulativeUsageSummed(OpenaiChatDecoder):
@@ -150,7 +149,6 @@ def document_first_call_only(document: Payload) -> Iterator[Payload]:
 
 @mutants.decoder(
     kind="cut-as-complete",
-    issues=("GCWing/OpenBitFun#2038", "brightwave-inc/tidebreak#1124"),
     fails=(*STATUS, *COMPLETE, *ARGUMENTS),
 )
 class DoneMarkAsSuccess(OpenaiChatDecoder):
@@ -165,7 +163,6 @@ class DoneMarkAsSuccess(OpenaiChatDecoder):
 @mutants.replace(
     "calls_factory",
     kind="identity-trusted",
-    issues=("AstrBotDevs/AstrBot#6692", "sgl-project/sglang#5661"),
     fails=(*CONTENT, "**:stop.reason"),
 )
 class MissingIndexLost(ToolCalls):
@@ -177,7 +174,6 @@ class MissingIndexLost(ToolCalls):
 
 @mutants.decoder(
     kind="usage-outdated",
-    issues=("openai/openai-agents-python#2122", "openai/openai-agents-js#1474", "coder/coder#28068"),
     fails=USAGE,
 )
 class NullUsageErases(OpenaiChatDecoder):
@@ -201,7 +197,6 @@ class NullUsageErases(OpenaiChatDecoder):
 @mutants.replace(
     "calls_factory",
     kind="arguments-lost",
-    issues=("can1357/oh-my-pi#1779", "google/adk-go#1254"),
     fails=ARGUMENTS,
 )
 class ObjectArgumentsDropped(ToolCalls):
@@ -226,7 +221,6 @@ def old_call_beside_new(answer: OpenaiChatDecoder, function: Any) -> None:
 @mutants.replace(
     "to_buckets",
     kind="thinking-counted-wrong",
-    issues=("browser-use/browser-use#4065", "earendil-works/pi#2709", "hugalafutro/model-hotel#991"),
     fails=("**:usage.output", "**:cost.output", "**:cost.total"),
 )
 def reasoning_added_to_output(counts: Mapping[str, int]) -> dict[str, int | None]:
@@ -239,7 +233,6 @@ def reasoning_added_to_output(counts: Mapping[str, int]) -> dict[str, int | None
 @mutants.replace(
     "to_reasoning",
     kind="content-doubled",
-    issues=("aaif-goose/goose#8715", "can1357/oh-my-pi#2434"),
     fails=("**:content.*.thinking.text",),
 )
 def reasoning_doubled(delta: Payload) -> Iterator[Reasoning]:
@@ -267,7 +260,6 @@ def reasoning_part_dropped(answer: OpenaiChatDecoder, content: Any) -> None:
 @mutants.replace(
     "calls_factory",
     kind="identity-joined",
-    issues=("run-llama/llama_index#21693", "langchain4j/langchain4j#4544"),
     fails=(*CONTENT, "**:invariant.streaming"),
 )
 class RepeatedIdJoined(ToolCalls):
@@ -296,7 +288,6 @@ class RepeatedIdJoined(ToolCalls):
 @mutants.replace(
     "calls_factory",
     kind="identity-joined",
-    issues=("NousResearch/hermes-agent#8259", "NousResearch/hermes-agent#11984", "bytedance/deer-flow#654"),
     fails=("**:content.*.tool_call.name", "**:invariant.streaming"),
 )
 class RepeatedNameJoined(ToolCalls):
@@ -321,7 +312,6 @@ class RepeatedNameJoined(ToolCalls):
 @mutants.replace(
     "calls_factory",
     kind="calls-merged",
-    issues=("langchain-ai/langchain#35281", "huggingface/smolagents#1958", "ai-dynamo/dynamo#4723"),
     fails=CONTENT,
 )
 class ReusedIndexMerged(ToolCalls):
@@ -332,9 +322,7 @@ class ReusedIndexMerged(ToolCalls):
         return call if isinstance(call, WireCall) else super().resolve(fragment)
 
 
-@mutants.replace(
-    "fields", "refusal", kind="refusal-lost", issues=("MacPaw/OpenAI#249",), fails=(*CONTENT, *STOP_REASON)
-)
+@mutants.replace("fields", "refusal", kind="refusal-lost", fails=(*CONTENT, *STOP_REASON))
 def refusal_lost(answer: OpenaiChatDecoder, refusal: Any) -> None:
     """Does not read refusals, so they look like empty answers."""
     del answer, refusal
@@ -342,7 +330,6 @@ def refusal_lost(answer: OpenaiChatDecoder, refusal: Any) -> None:
 
 @mutants.output(
     kind="cache-counted-twice",
-    issues=("BerriAI/litellm#6215",),
     fails=("**:usage.input",),
 )
 def cached_tokens_twice_without_writes(message: Json) -> None:
@@ -352,9 +339,7 @@ def cached_tokens_twice_without_writes(message: Json) -> None:
         usage["input"] += (usage.get("cache_read") or 0) + (usage.pop("cache_write", None) or 0)
 
 
-@mutants.stream(
-    kind="content-lost-at-the-end", issues=("XpressAI/xaibo#33",), fails=(*CONTENT, "**:invariant.streaming")
-)
+@mutants.stream(kind="content-lost-at-the-end", fails=(*CONTENT, "**:invariant.streaming"))
 def limited_calls_lost(messages: list[Json]) -> Iterator[Json]:
     """Returns no calls if the token limit ended the answer, not even the finished ones."""
     outcome = messages[-1]["outcome"]
@@ -372,7 +357,6 @@ def limited_calls_lost(messages: list[Json]) -> Iterator[Json]:
 
 @mutants.output(
     kind="stop-hides-calls",
-    issues=("sgl-project/sglang#2877", "vercel/workflow#1387", "strands-agents/harness-sdk#3206"),
     fails=STOP_REASON,
 )
 def stop_hides_calls(message: Json) -> None:
@@ -382,7 +366,7 @@ def stop_hides_calls(message: Json) -> None:
         stop["reason"] = "stop"
 
 
-@mutants.decoder(kind="stop-reason-lost", issues=("openai/openai-node#1206",), fails=STATUS)
+@mutants.decoder(kind="stop-reason-lost", fails=STATUS)
 class AudioEndUnknown(OpenaiChatDecoder):
     """Waits for a `finish_reason` after audio, which OpenAI does not send."""
 
@@ -392,7 +376,6 @@ class AudioEndUnknown(OpenaiChatDecoder):
 
 @mutants.decoder(
     kind="error-as-success",
-    issues=("OleksandrChekhovskyi/hax#15", "maximhq/bifrost#5425"),
     fails=("**:status", "**:error", "**:error.**"),
 )
 class ErrorOfAChoiceIgnored(OpenaiChatDecoder):
@@ -403,7 +386,7 @@ class ErrorOfAChoiceIgnored(OpenaiChatDecoder):
         super().read({**payload, "choices": drop_key(choices, "error")} if choices else payload)
 
 
-@mutants.decoder(kind="stop-reason-lost", issues=("QwenLM/qwen-code#9882",), fails=STOP_REASON)
+@mutants.decoder(kind="stop-reason-lost", fails=STOP_REASON)
 class ReasonInCapitalsUnknown(OpenaiChatDecoder):
     """Compares the reason with lower-case words, so a limit in capitals is not recognized."""
 
@@ -417,7 +400,6 @@ class ReasonInCapitalsUnknown(OpenaiChatDecoder):
     "fields",
     "tool_calls",
     kind="arguments-lost",
-    issues=("openai/openai-python#3201",),
     fails=(*ARGUMENTS, "**:content.*.tool_call.arguments_text"),
 )
 def second_entry_stranded(answer: OpenaiChatDecoder, entries: Any) -> None:
@@ -431,7 +413,6 @@ def second_entry_stranded(answer: OpenaiChatDecoder, entries: Any) -> None:
 @mutants.replace(
     "calls_factory",
     kind="fragment-to-another-call",
-    issues=("AstrBotDevs/AstrBot#6692",),
     fails=(*CONTENT, "**:invariant.**"),
 )
 class BareFragmentsToTheFirst(ToolCalls):
@@ -443,9 +424,7 @@ class BareFragmentsToTheFirst(ToolCalls):
         return super().resolve(fragment)
 
 
-@mutants.decoder(
-    kind="thoughts-split", issues=("microsoft/vscode#330279",), fails=(*CONTENT, "**:invariant.**")
-)
+@mutants.decoder(kind="thoughts-split", fails=(*CONTENT, "**:invariant.**"))
 class ThoughtPerDelta(OpenaiChatDecoder):
     """Makes each piece of reasoning a block of its own, so that a thought is shown with one word per line."""
 
@@ -453,3 +432,91 @@ class ThoughtPerDelta(OpenaiChatDecoder):
         super().read_delta(delta)
         if not _REASONING.isdisjoint(delta):
             self.prose.end()
+
+
+@mutants.refuse(kind="unknown-fatal", paths=("stream", "document"), fails=GIVES_UP)
+def unknown_finish_reason_fatal(payload: Payload) -> bool:
+    """Fails on a finish reason that OpenAI does not document."""
+    return any(choice.get("finish_reason") not in _REASONS for choice in payload.get("choices") or ())
+
+
+@mutants.refuse(kind="absent-fatal", paths=("document",), fails=GIVES_UP)
+def content_required(payload: Payload) -> bool:
+    """Fails on a message without content."""
+    return any(object_at(choice, "delta").get("content") is None for choice in payload.get("choices") or ())
+
+
+@mutants.decoder(kind="end-too-early", fails=GIVES_UP)
+class FirstFinishEnds(OpenaiChatDecoder):
+    """Ignores what follows the first finish reason."""
+
+    def read(self, payload: Payload) -> None:
+        if self.finish is None:
+            super().read(payload)
+
+
+@mutants.decoder(kind="end-too-early", fails=GIVES_UP)
+class FirstUsageEnds(OpenaiChatDecoder):
+    """Takes the first chunk with a usage for the last one."""
+
+    def read(self, payload: Payload) -> None:
+        if not self.counts:
+            super().read(payload)
+
+
+@mutants.decoder(kind="end-too-early", fails=(*CONTENT, "**:invariant.**"))
+class FinishChunkUnread(OpenaiChatDecoder):
+    """Reads nothing but the reason from the chunk that has a finish reason."""
+
+    def read_choice(self, choice: Payload) -> None:
+        super().read_choice({**choice, "delta": {}} if choice.get("finish_reason") else choice)
+
+
+@mutants.refuse(kind="identity-trusted", fails=GIVES_UP)
+def name_without_id_fatal(payload: Payload) -> bool:
+    """Fails on a call that has no id."""
+    return any(
+        object_at(entry, "function").get("name") and not entry.get("id") for entry in _entries(payload)
+    )
+
+
+@mutants.refuse(kind="identity-trusted", fails=GIVES_UP)
+def empty_name_fatal(payload: Payload) -> bool:
+    """Fails on a fragment whose name is null or empty, although it only continues a call."""
+    return any(object_at(entry, "function").get("name", "-") in (None, "") for entry in _entries(payload))
+
+
+@mutants.replace("calls_factory", kind="identity-trusted", fails=(*CONTENT, "**:invariant.**"))
+class IndexesFromZero(ToolCalls):
+    """Stores calls in a list, and drops those whose index is beyond its end."""
+
+    def resolve(self, fragment: Fragment) -> WireCall | None:
+        is_beyond = type(fragment.index) is int and fragment.index > len(self._calls)
+        return None if is_beyond else super().resolve(fragment)
+
+
+@mutants.replace("calls_factory", kind="identity-trusted", fails=CONTENT)
+class ArgumentsBeforeTheNameLost(ToolCalls):
+    """Drops arguments that come before the name of their call."""
+
+    def add_arguments(self, call: WireCall, arguments: Any) -> None:
+        if call.name:
+            super().add_arguments(call, arguments)
+
+
+@mutants.replace("calls_factory", kind="arguments-doubled", fails=CONTENT)
+class FirstArgumentsTwice(ToolCalls):
+    """Stores the arguments of the first fragment of a call, and then appends them."""
+
+    def add_arguments(self, call: WireCall, arguments: Any) -> None:
+        if isinstance(arguments, str) and not call.has_arguments:
+            super().add_arguments(call, arguments)
+        super().add_arguments(call, arguments)
+
+
+@mutants.decoder(kind="arguments-lost", fails=(*CONTENT, "**:invariant.**"))
+class CustomCallsUnread(OpenaiChatDecoder):
+    """Reads the name and the arguments of a function, and not those of a custom tool."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(drop_key(payload, "custom"))

@@ -20,6 +20,8 @@ from .registry import StreamMutants
 
 mutants = StreamMutants("openai-responses", OpenaiResponsesDecoder)
 
+_PARTS: Final = ("output_text", "refusal", "summary_text")
+
 # The field that holds the arguments of a client's tool call, by item type.
 _ARGUMENTS_KEYS: Final = {"function_call": "arguments", "custom_tool_call": "input"}
 
@@ -47,7 +49,6 @@ def _without_arguments(item: Payload) -> Payload:
 
 @mutants.decoder(
     kind="sources-lost",
-    issues=("0xPlaygrounds/rig#2539", "maximhq/bifrost#5061"),
     fails=("**:content.*.text.citations",),
 )
 class AnnotationsDropped(OpenaiResponsesDecoder):
@@ -60,7 +61,6 @@ class AnnotationsDropped(OpenaiResponsesDecoder):
 
 @mutants.decoder(
     kind="provider-call-runs",
-    issues=("microsoft/agent-framework#4054",),
     fails=(*CONTENT, *STOP_REASON, "**:invariant.**"),
 )
 class ApprovalAsFunctionCall(OpenaiResponsesDecoder):
@@ -96,7 +96,6 @@ class ContentIndexTrusted(OpenaiResponsesDecoder):
 
 @mutants.decoder(
     kind="fragment-to-another-call",
-    issues=("microsoft/agent-framework#8336", "microsoft/agent-framework#8337"),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
 class CurrentCallJoined(OpenaiResponsesDecoder):
@@ -118,7 +117,6 @@ class CurrentCallJoined(OpenaiResponsesDecoder):
     "handlers",
     "response.function_call_arguments.done",
     kind="arguments-doubled",
-    issues=("lidge-jun/opencodex#4652", "anomalyco/opencode#44862"),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
 def done_arguments_doubled(answer: ResponseState, payload: Payload) -> None:
@@ -129,7 +127,6 @@ def done_arguments_doubled(answer: ResponseState, payload: Payload) -> None:
 
 @mutants.decoder(
     kind="arguments-lost",
-    issues=("anomalyco/opencode#44862", "badlogic/pi-mono#917"),
     fails=(*ARGUMENTS, *ARGUMENTS_TEXT, *COMPLETE),
 )
 class DoneArgumentsLost(OpenaiResponsesDecoder):
@@ -141,11 +138,6 @@ class DoneArgumentsLost(OpenaiResponsesDecoder):
 
 @mutants.decoder(
     kind="signature-lost",
-    issues=(
-        "langchain-ai/langchainjs#10845",
-        "microsoft/agent-framework-go#683",
-        "microsoft/agent-framework#4690",
-    ),
     fails=("**:content.*.thinking.signature",),
 )
 class EncryptedContentOfStart(OpenaiResponsesDecoder):
@@ -167,7 +159,6 @@ class EncryptedContentOfStart(OpenaiResponsesDecoder):
     "handlers",
     "response.failed",
     kind="failure-as-stop",
-    issues=("BerriAI/litellm#39703", "lsdefine/GenericAgent#753"),
     fails=ERROR,
 )
 def failed_as_stop(answer: ResponseState, _: Payload) -> None:
@@ -178,7 +169,6 @@ def failed_as_stop(answer: ResponseState, _: Payload) -> None:
 
 @mutants.decoder(
     kind="final-content-unread",
-    issues=("NVIDIA-NeMo/Switchyard#777",),
     fails=(*CONTENT, "**:stop.reason"),
 )
 class FinalOutputIgnored(OpenaiResponsesDecoder):
@@ -195,7 +185,6 @@ class FinalOutputIgnored(OpenaiResponsesDecoder):
     "handlers",
     "error",
     kind="error-as-success",
-    issues=("openai/openai-python#3934",),
     fails=ERROR,
 )
 def flat_error_ignored(answer: ResponseState, payload: Payload) -> None:
@@ -214,7 +203,6 @@ class _ClientCallAssembler(Assembler):
 
 @mutants.decoder(
     kind="provider-call-runs",
-    issues=("vercel/ai#8502",),
     fails=("**:content.*.tool_call.executor", "**:stop.reason"),
 )
 class HostedToolAsClient(OpenaiResponsesDecoder):
@@ -230,7 +218,6 @@ class HostedToolAsClient(OpenaiResponsesDecoder):
     "handlers",
     "response.incomplete",
     kind="failure-as-stop",
-    issues=("pydantic/pydantic-ai#7911", "langchain-ai/langchain#33840", "BerriAI/litellm#37710"),
     fails=("**:stop.**", *USAGE, *COMPLETE),
 )
 def incomplete_as_stop(answer: ResponseState, _: Payload) -> None:
@@ -241,7 +228,6 @@ def incomplete_as_stop(answer: ResponseState, _: Payload) -> None:
 
 @mutants.decoder(
     kind="identity-trusted",
-    issues=("vercel/ai#18548", "BerriAI/litellm#19125", "CommandCodeAI/command-code#738"),
     fails=CONTENT,
 )
 class ItemIdCorrelated(OpenaiResponsesDecoder):
@@ -263,7 +249,6 @@ class ItemIdCorrelated(OpenaiResponsesDecoder):
 
 @mutants.decoder(
     kind="details-lost",
-    issues=("stippi/code-assistant#195", "JetBrains/koog#1976"),
     fails=CONTENT,
 )
 class PhaseGuessed(OpenaiResponsesDecoder):
@@ -284,7 +269,6 @@ def _finish_phases(value: Any) -> Any:
 
 @mutants.decoder(
     kind="thinking-counted-wrong",
-    issues=("pydantic/pydantic-ai#2918",),
     fails=("**:usage.output", "**:cost.output", "**:cost.total"),
 )
 class ReasoningBilledTwice(OpenaiResponsesDecoder):
@@ -303,7 +287,6 @@ class ReasoningBilledTwice(OpenaiResponsesDecoder):
 
 @mutants.decoder(
     kind="parts-glued",
-    issues=("vercel/ai#6742", "zendev-sh/goai#129", "crmne/ruby_llm#865"),
     fails=("**:content.*.thinking.text",),
 )
 class SummaryPartsGlued(OpenaiResponsesDecoder):
@@ -325,7 +308,6 @@ class SummaryPartsGlued(OpenaiResponsesDecoder):
 
 @mutants.decoder(
     kind="unknown-fatal",
-    issues=("openai/openai-node#1964", "openai/openai-java#767", "openai-php/client#732"),
     fails=GIVES_UP,
 )
 class KeepaliveFatal(OpenaiResponsesDecoder):
@@ -337,9 +319,7 @@ class KeepaliveFatal(OpenaiResponsesDecoder):
         super().read(payload)
 
 
-@mutants.decoder(
-    kind="identity-trusted", issues=("BerriAI/litellm#37859", "smg-project/smg#160"), fails=GIVES_UP
-)
+@mutants.decoder(kind="identity-trusted", fails=GIVES_UP)
 class UnknownItemFatal(OpenaiResponsesDecoder):
     """Fails on an event for an item whose id it has not seen in `output_item.added`."""
 
@@ -358,8 +338,7 @@ class UnknownItemFatal(OpenaiResponsesDecoder):
     "handlers",
     "response.function_call_arguments.done",
     kind="arguments-lost",
-    issues=(),
-    fails=ARGUMENTS,
+    fails=(*ARGUMENTS, *COMPLETE),
 )
 def empty_done_replaces_arguments(answer: ResponseState, payload: Payload) -> None:
     """Replaces a call's fragments with the arguments in `done`, even if those are empty."""
@@ -367,3 +346,61 @@ def empty_done_replaces_arguments(answer: ResponseState, payload: Payload) -> No
     if item is not None:
         answer.message.settle_arguments(item, payload.get("arguments"))
         answer.message.end(item)
+
+
+@mutants.refuse(kind="absent-fatal", fails=GIVES_UP)
+def output_required(payload: Payload) -> bool:
+    """Fails on the last event if its response has no output."""
+    return payload.get("type") == "response.completed" and "output" not in object_at(payload, "response")
+
+
+@mutants.refuse(kind="absent-fatal", fails=GIVES_UP)
+def delta_without_text_fatal(payload: Payload) -> bool:
+    """Fails on a delta without text."""
+    return payload.get("delta") == ""
+
+
+@mutants.refuse(kind="absent-fatal", paths=("document",), fails=GIVES_UP)
+def content_of_message_required(payload: Payload) -> bool:
+    """Fails on a message whose content is null."""
+    items = object_at(payload, "response").get("output") or ()
+    return any(item.get("type") == "message" and item.get("content") is None for item in items)
+
+
+@mutants.refuse(kind="unknown-fatal", fails=GIVES_UP)
+def unknown_part_fatal(payload: Payload) -> bool:
+    """Fails on a part of content that is neither text nor a refusal."""
+    return object_at(payload, "part").get("type", "refusal") not in _PARTS
+
+
+@mutants.refuse(kind="identity-trusted", fails=GIVES_UP)
+def numbers_required(payload: Payload) -> bool:
+    """Fails on a delta that names no item, or has no number in the sequence."""
+    return "delta" in payload and not payload.keys() >= {"item_id", "sequence_number"}
+
+
+@mutants.decoder(kind="identity-trusted", fails=(*CONTENT, "**:invariant.**"))
+class AddedItemsOnly(OpenaiResponsesDecoder):
+    """Ignores the deltas of an item that no `output_item.added` has announced."""
+
+    added: frozenset[object] = frozenset()
+
+    def read(self, payload: Payload) -> None:
+        place = payload.get("output_index")
+        if payload.get("type") == "response.output_item.added":
+            self.added |= {place}
+        if place in self.added or "delta" not in payload:
+            super().read(payload)
+
+
+@mutants.decoder(kind="details-lost", fails=CONTENT)
+class CompactionUnread(OpenaiResponsesDecoder):
+    """Ignores the item that replaces the history of a long conversation."""
+
+    def read(self, payload: Payload) -> None:
+        if object_at(payload, "item").get("type") == "compaction":
+            return
+        if items := object_at(payload, "response").get("output"):
+            output = [item for item in items if item.get("type") != "compaction"]
+            payload = {**payload, "response": {**payload["response"], "output": output}}
+        super().read(payload)

@@ -21,7 +21,7 @@ from streamconform_reference.adapter import (
     describe_adapter,
 )
 from streamconform_reference.apis import DECODERS, DOCUMENT_READERS
-from streamconform_reference.decoding.decoder import Decoder, Payload
+from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
 from streamconform_reference.document import DocumentReader
 from streamconform_reference.outcome import Json
 
@@ -37,9 +37,8 @@ Body = dict[str, Any]
 class Bug(TypedDict, total=False):
     """What a decorator says of a mutant; see the members of `Mutant`."""
 
-    kind: str | None
+    kind: Required[str]
     paths: tuple[Path, ...]
-    issues: tuple[str, ...]
     fails: Required[tuple[str, ...]]
     trials: MutantTrials
 
@@ -60,7 +59,7 @@ class Registry:
             name = re.sub(r"(?<!^)(?=[A-Z])", "-", broken.__name__).lower().replace("_", "-")
             assert name not in self.table, f"two mutants are named {name}"
             adapter = make(name, broken)
-            members: Bug = {"kind": None, "issues": (), "paths": self.paths, **bug}
+            members: Bug = {"paths": self.paths, **bug}
             self.table[name] = Mutant(name, broken.__doc__ or "", adapter, **members)
             return broken
 
@@ -132,6 +131,29 @@ class StreamMutants(Registry):
 
         return self.register({"paths": ("document",), **bug}, make)
 
+    def refuse(self, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
+        """Fail on each payload of a stream or document for which the decorated function returns true."""
+
+        def make(name: str, is_refused: Callable[[Payload], bool]) -> Adapter:
+            def check(payload: Payload) -> Payload:
+                if is_refused(payload):
+                    raise BrokenPayloadError(f"refused by {name}")
+                return payload
+
+            def read(decoder: Decoder, payload: Payload) -> None:
+                self.base.read(decoder, check(payload))
+
+            def read_document(document: Payload) -> Iterator[Payload]:
+                return map(check, DOCUMENT_READERS[self.api](document))
+
+            paths = bug.get("paths", self.paths)
+            members = {"read": read} if "stream" in paths else {}
+            decoder = cast("type[Decoder]", type(f"Broken{self.base.__name__}", (self.base,), members))
+            documents = {self.api: read_document} if "document" in paths else None
+            return adapter_for({self.api: decoder}, documents=documents, name=f"mutant:{name}")
+
+        return self.register(bug, make)
+
     def _decode_with(self, name: str, decoder: type[Decoder]) -> Adapter:
         return adapter_for({self.api: decoder}, name=f"mutant:{name}")
 
@@ -175,15 +197,13 @@ class RequestMutants(Registry):
         """Let the decorated function change a conversation's finished request body in place."""
 
         def make(name: str, change: Callable[[Conversation, Body], None]) -> Adapter:
-            def build(api: str | None, conversation: Conversation) -> Json:
-                # A copy, because a builder may put parts of the conversation into the body as they are.
-                request = deepcopy(build_request(api, conversation))
-                change(conversation, request["body"])
-                return request
-
-            return _builder(name, apis, build)
+            return _changer(name, apis, lambda given, request: change(given, request["body"]))
 
         return self.register(bug, make)
+
+    def request(self, *apis: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
+        """Let the decorated function change a conversation's finished request in place."""
+        return self.register(bug, lambda name, change: _changer(name, apis, change))
 
     def conversation(self, *apis: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Build the request from the conversation that the decorated function returns."""
@@ -215,3 +235,13 @@ class FunctionMutants(Registry):
 def _builder(name: str, apis: tuple[str, ...], build: Function) -> Adapter:
     decoders = {api: DECODERS[api] for api in apis}
     return adapter_for(decoders, {"build_request": build}, name=f"mutant:{name}")
+
+
+def _changer(name: str, apis: tuple[str, ...], change: Callable[[Conversation, Json], None]) -> Adapter:
+    def build(api: str | None, conversation: Conversation) -> Json:
+        # A copy, because a builder may put parts of the conversation into the body as they are.
+        request = deepcopy(build_request(api, conversation))
+        change(conversation, request)
+        return request
+
+    return _builder(name, apis, build)

@@ -15,6 +15,7 @@ from .registry import Body, Conversation, RequestMutants
 
 mutants = RequestMutants()
 
+_OWN_BLOCKS: Final = ("text", "image", "thinking", "redacted_thinking", "tool_use", "tool_result")
 Block = dict[str, Any]
 
 _MESSAGES: Final = ("**:body.messages.**",)
@@ -67,7 +68,6 @@ def _change_results(
 @mutants.body(
     "openai-responses",
     kind="items-unsent",
-    issues=("openai/openai-agents-js#1513", "Oaklight/llm-rosetta#440"),
     fails=_INPUT,
 )
 def phases_not_sent(_: Conversation, body: Body) -> None:
@@ -79,7 +79,6 @@ def phases_not_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-responses",
     kind="items-unsent",
-    issues=("openclaw/openclaw#120457",),
     fails=(*_INPUT, "**:body.input"),
 )
 def compaction_not_sent(_: Conversation, body: Body) -> None:
@@ -90,7 +89,6 @@ def compaction_not_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-chat",
     kind="signature-unsent",
-    issues=("tinyhumansai/openhuman#3548", "Gitlawb/openclaude#426"),
     fails=_MESSAGES,
 )
 def call_signature_not_sent(_: Conversation, body: Body) -> None:
@@ -106,7 +104,6 @@ def call_signature_not_sent(_: Conversation, body: Body) -> None:
     "bedrock-invoke",
     "google-interactions",
     kind="signature-unsent",
-    issues=("RooCodeInc/Roo-Code#10351", "NousResearch/hermes-agent#36260", "earendil-works/pi#8314"),
     fails=(*_MESSAGES, *_INPUT),
 )
 def sent_signature_lost(_: Conversation, body: Body) -> None:
@@ -125,7 +122,6 @@ def sent_signature_lost(_: Conversation, body: Body) -> None:
     "bedrock-invoke",
     "google-generate",
     kind="thinking-unsent",
-    issues=("RooCodeInc/Roo-Code#10351", "NousResearch/hermes-agent#36260"),
     fails=(*_MESSAGES, *_CONTENTS),
 )
 def signed_thinking_unsent(_: Conversation, body: Body) -> None:
@@ -139,7 +135,6 @@ def signed_thinking_unsent(_: Conversation, body: Body) -> None:
     "bedrock-converse",
     "bedrock-invoke",
     kind="redacted-unsent",
-    issues=("BerriAI/litellm#9058", "anomalyco/opencode#38712", "spring-projects/spring-ai#6859"),
     fails=_MESSAGES,
 )
 def sent_redacted_lost(_: Conversation, body: Body) -> None:
@@ -153,7 +148,6 @@ def sent_redacted_lost(_: Conversation, body: Body) -> None:
     "bedrock-converse",
     "bedrock-invoke",
     kind="thinking-misplaced",
-    issues=("BerriAI/litellm#23137", "NousResearch/hermes-agent#43943", "stacklok/mecatl#1465"),
     fails=_MESSAGES,
 )
 def thoughts_sent_first(_: Conversation, body: Body) -> None:
@@ -170,7 +164,6 @@ def thoughts_sent_first(_: Conversation, body: Body) -> None:
     "google-interactions",
     "openai-responses",
     kind="foreign-thinking-sent",
-    issues=("vybestack/llxprt-code#2335", "openclaw/openclaw#107221", "decolua/9router#4136"),
     fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
 )
 def foreign_thinking_sent(conversation: Conversation) -> Conversation:
@@ -186,7 +179,6 @@ def foreign_thinking_sent(conversation: Conversation) -> Conversation:
 @mutants.body(
     "google-generate",
     kind="signature-unsent",
-    issues=("vercel/ai#12402", "anomalyco/opencode#43984", "BerriAI/litellm#17474"),
     fails=_CONTENTS,
 )
 def wrong_part_signed(_: Conversation, body: Body) -> None:
@@ -237,7 +229,6 @@ def call_sent_as_text(_: Conversation, body: Body) -> None:
     "google-generate",
     "google-interactions",
     kind="items-unsent",
-    issues=("LibreChat-AI/agents#221",),
     fails=(*_CONTENTS, *_INPUT, "**:body.input"),
 )
 def server_tools_not_sent(_: Conversation, body: Body) -> None:
@@ -251,7 +242,6 @@ def server_tools_not_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "google-generate",
     kind="signature-unsent",
-    issues=("allenhutchison/obsidian-gemini#230", "earendil-works/pi#1829"),
     fails=_CONTENTS,
 )
 def null_signature_sent(_: Conversation, body: Body) -> None:
@@ -264,8 +254,7 @@ def null_signature_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-responses",
     kind="thinking-unsent",
-    issues=("vercel/ai#7099", "pydantic/pydantic-ai#2861", "0xPlaygrounds/rig#751"),
-    fails=_INPUT,
+    fails=(*_INPUT, "**:body.input"),
 )
 def reasoning_lost(_: Conversation, body: Body) -> None:
     """Sends no reasoning items back, so calls arrive without theirs."""
@@ -275,7 +264,6 @@ def reasoning_lost(_: Conversation, body: Body) -> None:
 @mutants.body(
     "google-interactions",
     kind="thinking-unsent",
-    issues=("allenhutchison/obsidian-gemini#1269",),
     fails=_INPUT,
 )
 def thought_steps_not_sent(_: Conversation, body: Body) -> None:
@@ -286,7 +274,6 @@ def thought_steps_not_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-responses",
     kind="thinking-misplaced",
-    issues=("continuedev/continue#8933", "vercel/ai#8379"),
     fails=_INPUT,
 )
 def reasoning_alone(conversation: Conversation, body: Body) -> None:
@@ -302,7 +289,6 @@ def reasoning_alone(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-responses",
     kind="signature-unsent",
-    issues=("vercel/ai#7543", "openai/openai-agents-python#919"),
     fails=("**:body.include", "**:body.include.**"),
 )
 def encrypted_unasked(_: Conversation, body: Body) -> None:
@@ -321,7 +307,6 @@ def answer_of_the_assistant(_: Conversation, body: Body) -> None:
 @mutants.body(
     "google-interactions",
     kind="answer-in-another-form",
-    issues=("defog-ai/defog#288",),
     fails=(*_INPUT, "**:body.input"),
 )
 def answer_as_turn(_: Conversation, body: Body) -> None:
@@ -335,7 +320,6 @@ def answer_as_turn(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-responses",
     kind="answer-in-another-form",
-    issues=("jeremychone/rust-genai#119", "BerriAI/litellm#17507"),
     fails=_INPUT,
 )
 def answer_as_input(_: Conversation, body: Body) -> None:
@@ -349,7 +333,6 @@ def answer_as_input(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-chat",
     kind="thinking-unsent",
-    issues=("camel-ai/camel#4028", "anomalyco/opencode#24722"),
     fails=_MESSAGES,
 )
 def deepseek_thinking_unsent(_: Conversation, body: Body) -> None:
@@ -361,7 +344,6 @@ def deepseek_thinking_unsent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "ollama-chat",
     kind="thinking-unsent",
-    issues=("QuantumNous/new-api#6605",),
     fails=_MESSAGES,
 )
 def thinking_field_not_sent(_: Conversation, body: Body) -> None:
@@ -373,7 +355,6 @@ def thinking_field_not_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "ollama-chat",
     kind="thinking-misplaced",
-    issues=("QuantumNous/new-api#6605",),
     fails=_MESSAGES,
 )
 def thinking_in_the_text(_: Conversation, body: Body) -> None:
@@ -393,7 +374,6 @@ def thoughts_sent_last(_: Conversation, body: Body) -> None:
 @mutants.body(
     "google-interactions",
     kind="thinking-misplaced",
-    issues=("scriptit-fr/GenAIApp#103",),
     fails=_INPUT,
 )
 def thought_steps_sent_first(_: Conversation, body: Body) -> None:
@@ -404,7 +384,6 @@ def thought_steps_sent_first(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-chat",
     kind="foreign-thinking-sent",
-    issues=("charmbracelet/crush#1590",),
     fails=_MESSAGES,
 )
 def thinking_to_any_host(conversation: Conversation, body: Body) -> None:
@@ -421,7 +400,6 @@ def thinking_to_any_host(conversation: Conversation, body: Body) -> None:
     "bedrock-converse",
     "bedrock-invoke",
     kind="empty-sent",
-    issues=("anthropics/anthropic-sdk-python#461", "OpenHands/OpenHands#5339"),
     fails=_MESSAGES,
 )
 def empty_text_sent(_: Conversation, body: Body) -> None:
@@ -436,10 +414,6 @@ def empty_text_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "google-generate",
     kind="empty-sent",
-    issues=(
-        "GoogleCloudPlatform/kubectl-ai#351",
-        "langchain-ai/langchainjs#9987",
-    ),
     fails=_CONTENTS,
 )
 def empty_answer_sent(conversation: Conversation, body: Body) -> None:
@@ -454,7 +428,6 @@ def empty_answer_sent(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "bedrock-converse",
     kind="turns-unmerged",
-    issues=("Portkey-AI/gateway#748", "langchain-ai/langchain-aws#130"),
     fails=_MESSAGES,
 )
 def user_split(_: Conversation, body: Body) -> None:
@@ -481,7 +454,6 @@ def _is_result(block: Block) -> bool:
     "bedrock-invoke",
     "google-generate",
     kind="turns-unmerged",
-    issues=("crewAIInc/crewAI#4749", "cloudwego/eino-ext#571", "docker/docker-agent#2959"),
     fails=(*_MESSAGES, *_CONTENTS),
 )
 def results_apart(_: Conversation, body: Body) -> None:
@@ -502,7 +474,6 @@ def results_apart(_: Conversation, body: Body) -> None:
     "google-generate",
     "google-interactions",
     kind="result-changed",
-    issues=("JetBrains/koog#1700", "langchain4j/langchain4j#4481", "maximhq/bifrost#5450"),
     fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
 )
 def failure_untold(conversation: Conversation) -> Conversation:
@@ -519,7 +490,6 @@ def failure_untold(conversation: Conversation) -> Conversation:
     "openai-chat",
     "openai-responses",
     kind="result-changed",
-    issues=("BerriAI/litellm#6953", "run-llama/llama_index#21677", "OpenHands/OpenHands#7700"),
     fails=(*_MESSAGES, *_INPUT),
 )
 def result_image_lost(conversation: Conversation) -> Conversation:
@@ -544,7 +514,6 @@ def result_image_lost(conversation: Conversation) -> Conversation:
     "openai-chat",
     "openai-responses",
     kind="result-changed",
-    issues=("langchain-ai/langchain#32884", "microsoft/autogen#7867"),
     fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
 )
 def result_printed(conversation: Conversation) -> Conversation:
@@ -566,7 +535,6 @@ def result_printed(conversation: Conversation) -> Conversation:
 @mutants.body(
     "openai-chat",
     kind="result-changed",
-    issues=("0xPlaygrounds/rig#450",),
     fails=("**:invariant.unique-ids", *_MESSAGES),
 )
 def results_as_tool_calls(_: Conversation, body: Body) -> None:
@@ -589,7 +557,6 @@ def results_as_tool_calls(_: Conversation, body: Body) -> None:
     "openai-chat",
     "openai-responses",
     kind="result-missing",
-    issues=("OpenHands/OpenHands#7512", "agno-agi/agno#4345", "vybestack/llxprt-code#194"),
     fails=(*_MESSAGES, *_CONTENTS, *_INPUT, "**:body.input"),
 )
 def missing_result_left_out(_: Conversation, body: Body) -> None:
@@ -616,7 +583,6 @@ def missing_result_left_out(_: Conversation, body: Body) -> None:
     "openai-chat",
     "openai-responses",
     kind="ids-unpaired",
-    issues=("maximhq/bifrost#5096", "openclaw/openclaw#875", "decolua/9router#393"),
     fails=(*_MESSAGES, *_INPUT),
 )
 def foreign_id_sent(conversation: Conversation) -> Conversation:
@@ -628,7 +594,6 @@ def foreign_id_sent(conversation: Conversation) -> Conversation:
     "anthropic-messages",
     "openai-chat",
     kind="ids-unpaired",
-    issues=("RooCodeInc/Roo-Code#11131", "RooCodeInc/Roo-Code#10649"),
     fails=_MESSAGES,
 )
 def call_alone_respelled(conversation: Conversation, body: Body) -> None:
@@ -662,7 +627,6 @@ def results_of_the_first_call(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-chat",
     kind="ids-unpaired",
-    issues=("NousResearch/hermes-agent#72766", "open-webui/open-webui#28305"),
     fails=("**:invariant.unique-ids", *_MESSAGES),
 )
 def repeated_id_sent(conversation: Conversation, body: Body) -> None:
@@ -685,7 +649,6 @@ def repeated_id_sent(conversation: Conversation, body: Body) -> None:
     "google-interactions",
     "ollama-chat",
     kind="arguments-in-another-form",
-    issues=("neuron-core/neuron-ai#219", "IBM/AssetOpsBench#478", "lijunzh/koda#501", "aliasrobotics/cai#76"),
     fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
 )
 def input_as_text(_: Conversation, body: Body) -> None:
@@ -712,7 +675,6 @@ def input_as_text(_: Conversation, body: Body) -> None:
     "openai-chat",
     "openai-responses",
     kind="empty-sent",
-    issues=("vllm-project/vllm#19419", "vercel/ai#4755", "mark3labs/mcphost#50"),
     fails=(*_MESSAGES, *_INPUT),
 )
 def empty_arguments_sent(_: Conversation, body: Body) -> None:
@@ -729,7 +691,6 @@ def empty_arguments_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-chat",
     kind="empty-sent",
-    issues=("openai/openai-node#1341", "chatboxai/chatbox#2079"),
     fails=_MESSAGES,
 )
 def empty_tool_calls_sent(_: Conversation, body: Body) -> None:
@@ -739,9 +700,7 @@ def empty_tool_calls_sent(_: Conversation, body: Body) -> None:
             message.setdefault("tool_calls", [])
 
 
-@mutants.body(
-    "openai-responses", kind="ids-unpaired", issues=("vercel/ai#14843",), fails=("**:invariant.unique-ids",)
-)
+@mutants.body("openai-responses", kind="ids-unpaired", fails=("**:invariant.unique-ids",))
 def reasoning_item_sent_twice(conversation: Conversation, body: Body) -> None:
     """Sends a reasoning item with its id as often as the history has it."""
     answers = [message for message in conversation["messages"] if message["role"] == "assistant"]
@@ -861,3 +820,65 @@ def arguments_as_objects(_: Conversation, body: Body) -> None:
     ]
     for call in [*calls, *(item for item in body.get("input", ()) if "arguments" in item)]:
         call["arguments"] = codec.loads_text(call["arguments"])
+
+
+@mutants.body("anthropic-messages", kind="items-unsent", fails=_MESSAGES)
+def provider_blocks_not_sent(_: Conversation, body: Body) -> None:
+    """Does not send back calls of server tools, their results, and blocks of other types."""
+    for content in _block_lists(body):
+        content[:] = [block for block in content if block["type"] in _OWN_BLOCKS]
+
+
+@mutants.body("anthropic-messages", kind="answer-in-another-form", fails=_MESSAGES)
+def null_as_empty_text(_: Conversation, body: Body) -> None:
+    """Sends an empty text in place of null as the content of a compaction."""
+    for content in _block_lists(body):
+        for block in content:
+            if block.get("content", "") is None:
+                block["content"] = ""
+
+
+@mutants.body(
+    "anthropic-messages", kind="empty-sent", fails=(*_MESSAGES, "**:body.messages", "**:body.system")
+)
+def blanks_sent(conversation: Conversation, body: Body) -> None:
+    """Sends a system prompt and answers without a visible character."""
+    body.setdefault("system", "")
+    for message in conversation["messages"]:
+        texts = [block.get("text", "-") for block in message.get("content", ()) if isinstance(block, dict)]
+        if message["role"] == "assistant" and not "".join(texts).strip():
+            blank = {"type": "text", "text": "".join(texts)}
+            body["messages"].append({"role": "assistant", "content": [blank]})
+
+
+@mutants.body(
+    "openai-chat", "openai-responses", kind="arguments-in-another-form", fails=(*_MESSAGES, *_INPUT)
+)
+def malformed_arguments_sent(conversation: Conversation, body: Body) -> None:
+    """Sends arguments that are not JSON back as they came."""
+    answers = [message for message in conversation["messages"] if message["role"] == "assistant"]
+    calls = [block for answer in answers for block in answer["content"] if block["type"] == "tool_call"]
+    texts = {call["id"]: call["arguments_text"] for call in calls if call.get("arguments") is None}
+    for message in body.get("messages", ()):
+        for call in message.get("tool_calls", ()):
+            if call["id"] in texts:
+                call["function"]["arguments"] = texts[call["id"]]
+    for item in body.get("input", ()):
+        if item.get("type") == "function_call" and item["call_id"] in texts:
+            item["arguments"] = texts[item["call_id"]]
+
+
+@mutants.body("ollama-chat", kind="thinking-unsent", fails=_MESSAGES)
+def ollama_thinking_unsent(_: Conversation, body: Body) -> None:
+    """Does not send the thinking of earlier answers."""
+    for message in body["messages"]:
+        message.pop("thinking", None)
+
+
+@mutants.body("google-generate", kind="signature-unsent", fails=_CONTENTS)
+def only_calls_signed(_: Conversation, body: Body) -> None:
+    """Sends signatures back only with calls."""
+    for parts in _block_lists(body):
+        for part in parts:
+            if "functionCall" not in part:
+                part.pop("thoughtSignature", None)

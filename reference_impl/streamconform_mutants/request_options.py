@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import json
 from typing import Final
+from urllib.parse import unquote
+
+from streamconform_reference.outcome import Json
 
 from .registry import Body, Conversation, RequestMutants
 
@@ -52,7 +55,6 @@ _STREAM_OPTIONS: Final = ("**:body.stream_options", "**:body.stream_options.**")
     "openai-chat",
     "openai-responses",
     kind="tools-changed",
-    issues=("anthropics/claude-code#34974", "OpenHands/software-agent-sdk#4011", "CodebuffAI/freebuff#912"),
     fails=_TOOLS,
 )
 def schemas_emptied(conversation: Conversation) -> Conversation:
@@ -68,7 +70,6 @@ def schemas_emptied(conversation: Conversation) -> Conversation:
     "openai-responses",
     "ollama-chat",
     kind="tools-changed",
-    issues=("spring-projects/spring-ai#4776", "ollama/ollama#10328", "karakeep-app/karakeep#1696"),
     fails=_TOOLS,
 )
 def no_properties_sent(_: Conversation, body: Body) -> None:
@@ -89,13 +90,6 @@ def no_properties_sent(_: Conversation, body: Body) -> None:
     "openai-chat",
     "openai-responses",
     kind="tool-choice-changed",
-    issues=(
-        "diegosouzapw/OmniRoute#8211",
-        "memex-lab/dart_agent_core#45",
-        "mozilla-ai/any-llm#648",
-        "mozilla-ai/any-llm#107",
-        "vectorize-io/hindsight#4470",
-    ),
     fails=(*_TOOL_CHOICE, *_TOOLS, *_CONFIGURATION),
 )
 def tool_choice_lost(_: Conversation, body: Body) -> None:
@@ -111,7 +105,6 @@ def tool_choice_lost(_: Conversation, body: Body) -> None:
     "anthropic-messages",
     "openai-chat",
     kind="tool-choice-changed",
-    issues=("dphnAI/sonar#1143", "openai/swarm#30"),
     fails=_TOOL_CHOICE,
 )
 def choice_without_tools(conversation: Conversation, body: Body) -> None:
@@ -123,7 +116,6 @@ def choice_without_tools(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "cohere-chat",
     kind="tool-choice-changed",
-    issues=("langchain-ai/langchain-cohere#161",),
     fails=("**:body.tool_choice",),
 )
 def choice_in_lower_case(_: Conversation, body: Body) -> None:
@@ -135,7 +127,6 @@ def choice_in_lower_case(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-chat",
     kind="empty-sent",
-    issues=("JetBrains/koog#786", "partITech/php-mistral#76"),
     fails=("**:body.tools",),
 )
 def empty_tools_sent(_: Conversation, body: Body) -> None:
@@ -152,7 +143,6 @@ def tools_despite_none(conversation: Conversation) -> Conversation:
 @mutants.body(
     "bedrock-converse",
     kind="tools-changed",
-    issues=("vxcontrol/pentagi#196", "patriceckhart/zot#18"),
     fails=_TOOLS,
 )
 def declarations_dropped(conversation: Conversation, body: Body) -> None:
@@ -168,7 +158,6 @@ def declarations_dropped(conversation: Conversation, body: Body) -> None:
     "anthropic-messages",
     "bedrock-invoke",
     kind="limit-changed",
-    issues=("brianpetro/obsidian-smart-connections#554",),
     fails=("**:body.max_tokens",),
 )
 def limit_unsent(conversation: Conversation, body: Body) -> None:
@@ -202,7 +191,6 @@ def limit_outside_the_configuration(_: Conversation, body: Body) -> None:
 @mutants.body(
     "ollama-chat",
     kind="limit-changed",
-    issues=("acon96/home-llm#40", "langchain-ai/langchain#16633"),
     fails=("**:body.max_tokens", "**:body.options", "**:body.options.**"),
 )
 def limit_outside_options(_: Conversation, body: Body) -> None:
@@ -214,7 +202,6 @@ def limit_outside_options(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-chat",
     kind="limit-changed",
-    issues=("anomalyco/opencode#37964", "teilomillet/gollm#33"),
     fails=_LIMITS,
 )
 def older_limit_sent(_: Conversation, body: Body) -> None:
@@ -226,7 +213,6 @@ def older_limit_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-chat",
     kind="limit-changed",
-    issues=("editor-code-assistant/eca#231", "belingud/gptcomet#79"),
     fails=_LIMITS,
 )
 def newer_limit_sent(_: Conversation, body: Body) -> None:
@@ -242,7 +228,6 @@ def newer_limit_sent(_: Conversation, body: Body) -> None:
     "openai-chat",
     "openai-responses",
     kind="thinking-settings-wrong",
-    issues=("danny-avila/LibreChat#11949", "theopenco/llmgateway#1726", "danny-avila/LibreChat#10737"),
     fails=("**:body.temperature", "**:body.inferenceConfig.**"),
 )
 def temperature_beside_thinking(conversation: Conversation, body: Body) -> None:
@@ -261,12 +246,6 @@ def temperature_beside_thinking(conversation: Conversation, body: Body) -> None:
     "bedrock-converse",
     "bedrock-invoke",
     kind="thinking-settings-wrong",
-    issues=(
-        "sigoden/aichat#1304",
-        "sudoprivacy/sudocode#438",
-        "BerriAI/litellm#9001",
-        "BerriAI/litellm#39627",
-    ),
     fails=_BUDGETS,
 )
 def budget_above_limit(conversation: Conversation, body: Body) -> None:
@@ -280,10 +259,6 @@ def budget_above_limit(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "anthropic-messages",
     kind="thinking-settings-wrong",
-    issues=(
-        "themaximalist/llm.js#30",
-        "prime-radiant-inc/evener#714",
-    ),
     fails=_BUDGETS,
 )
 def budget_too_small(conversation: Conversation, body: Body) -> None:
@@ -297,7 +272,6 @@ def budget_too_small(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "google-generate",
     kind="thinking-settings-wrong",
-    issues=("Tom-Ryder/AgentRunKit#7", "juspay/neurolink#1707"),
     fails=("**:body.generationConfig.thinkingConfig.**",),
 )
 def level_beside_budget(_: Conversation, body: Body) -> None:
@@ -319,7 +293,6 @@ def level_in_a_configuration(_: Conversation, body: Body) -> None:
 @mutants.body(
     "ollama-chat",
     kind="thinking-settings-wrong",
-    issues=("agentscope-ai/agentscope#1099",),
     fails=("**:body.think",),
 )
 def think_always(_: Conversation, body: Body) -> None:
@@ -330,7 +303,6 @@ def think_always(_: Conversation, body: Body) -> None:
 @mutants.body(
     "ollama-chat",
     kind="thinking-settings-wrong",
-    issues=("run-llama/llama_index#20385", "ollama/ollama#11751"),
     fails=("**:body.think",),
 )
 def level_as_truth(conversation: Conversation, body: Body) -> None:
@@ -345,7 +317,6 @@ def level_as_truth(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-chat",
     kind="field-to-another-host",
-    issues=("openclaw/openclaw#51058", "Gitlawb/openclaude#739", "openclaw/openclaw#43086"),
     fails=("**:body.store",),
 )
 def stored_everywhere(_: Conversation, body: Body) -> None:
@@ -357,7 +328,6 @@ def stored_everywhere(_: Conversation, body: Body) -> None:
     "google-interactions",
     "openai-responses",
     kind="stored-unasked",
-    issues=("earendil-works/pi#1308", "Gitlawb/openclaude#578", "can1357/oh-my-pi#11530"),
     fails=("**:body.store",),
 )
 def stored_by_default(_: Conversation, body: Body) -> None:
@@ -368,7 +338,6 @@ def stored_by_default(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-responses",
     kind="cache-unasked",
-    issues=("earendil-works/pi#698", "Dicklesworthstone/pi_agent_rust#188"),
     fails=("**:body.prompt_cache_key",),
 )
 def cache_key_unsent(_: Conversation, body: Body) -> None:
@@ -379,7 +348,6 @@ def cache_key_unsent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-responses",
     kind="cache-unasked",
-    issues=("earendil-works/pi#4719", "vybestack/llxprt-code#2135"),
     fails=("**:body.prompt_cache_key",),
 )
 def cache_key_uncut(conversation: Conversation, body: Body) -> None:
@@ -392,7 +360,6 @@ def cache_key_uncut(conversation: Conversation, body: Body) -> None:
     "openai-chat",
     "openai-responses",
     kind="field-to-another-host",
-    issues=("unslothai/unsloth#5450",),
     fails=("**:body.prompt_cache_retention",),
 )
 def retention_everywhere(_: Conversation, body: Body) -> None:
@@ -405,7 +372,6 @@ def retention_everywhere(_: Conversation, body: Body) -> None:
     "bedrock-converse",
     "bedrock-invoke",
     kind="cache-unasked",
-    issues=("karthink/gptel#1436", "cline/cline#12928"),
     fails=("**:body.system.**", *_MESSAGES),
 )
 def cache_unmarked(conversation: Conversation) -> Conversation:
@@ -445,7 +411,6 @@ def thinking_of_claude_everywhere(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-chat",
     kind="usage-unasked",
-    issues=("zai-org/feedback#93",),
     fails=_STREAM_OPTIONS,
 )
 def usage_unasked(_: Conversation, body: Body) -> None:
@@ -456,7 +421,6 @@ def usage_unasked(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-chat",
     kind="field-to-another-host",
-    issues=("BerriAI/litellm#5803", "aliasrobotics/cai#77"),
     fails=_STREAM_OPTIONS,
 )
 def stream_options_always(_: Conversation, body: Body) -> None:
@@ -488,7 +452,6 @@ def image_as_data_url(_: Conversation, body: Body) -> None:
 @mutants.body(
     "ollama-chat",
     kind="image-in-another-form",
-    issues=("BerriAI/litellm#18338", "BerriAI/litellm#2948"),
     fails=_MESSAGES,
 )
 def image_as_address(_: Conversation, body: Body) -> None:
@@ -501,7 +464,6 @@ def image_as_address(_: Conversation, body: Body) -> None:
 @mutants.body(
     "ollama-chat",
     kind="answer-in-another-form",
-    issues=("ollama/ollama#6451",),
     fails=_MESSAGES,
 )
 def content_as_parts(_: Conversation, body: Body) -> None:
@@ -524,7 +486,6 @@ def content_as_parts(_: Conversation, body: Body) -> None:
     "openai-chat",
     "openai-responses",
     kind="answer-schema-lost",
-    issues=("elizaOS/eliza#28168", "rynfar/meridian#898", "BerriAI/litellm#7131"),
     fails=(*_FORMATS, *_CONFIGURATION),
 )
 def schema_lost(_: Conversation, body: Body) -> None:
@@ -540,7 +501,6 @@ def schema_lost(_: Conversation, body: Body) -> None:
     "openai-chat",
     "openai-responses",
     kind="answer-schema-lost",
-    issues=("openai/openai-node#1404", "jamesrochabrun/SwiftOpenAI#151"),
     fails=_FORMATS,
 )
 def schema_name_lost(conversation: Conversation, body: Body) -> None:
@@ -553,7 +513,6 @@ def schema_name_lost(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "ollama-chat",
     kind="answer-schema-lost",
-    issues=("prathyushnallamothu/ollamago#1",),
     fails=_FORMATS,
 )
 def schema_as_text(_: Conversation, body: Body) -> None:
@@ -565,7 +524,6 @@ def schema_as_text(_: Conversation, body: Body) -> None:
 @mutants.body(
     "cohere-chat",
     kind="answer-schema-lost",
-    issues=("koharu-rs/koharu#1128",),
     fails=_FORMATS,
 )
 def schema_wrapped(_: Conversation, body: Body) -> None:
@@ -606,7 +564,6 @@ def choice_without_meaning(conversation: Conversation, body: Body) -> None:
 @mutants.body(
     "bedrock-invoke",
     kind="field-to-another-host",
-    issues=("fumito-ito/AnthropicSwiftSDK#19",),
     fails=("**:body.model", "**:body.stream"),
 )
 def model_in_the_body(conversation: Conversation, body: Body) -> None:
@@ -676,3 +633,39 @@ def image_without_its_type(_: Conversation, body: Body) -> None:
             if "image_url" in part:
                 holder, key = (part, "image_url") if "input" in body else (part["image_url"], "url")
                 holder[key] = holder[key].partition(",")[2]
+
+
+@mutants.request("bedrock-converse", "bedrock-invoke", kind="address-wrong", fails=("**:path",))
+def model_not_encoded(_: Conversation, request: Json) -> None:
+    """Puts the name of the model into the path as it is, so that the slash of an ARN splits it."""
+    request["path"] = unquote(request["path"])
+
+
+@mutants.body("ollama-chat", kind="thinking-settings-wrong", fails=("**:body.think",))
+def think_unsent(_: Conversation, body: Body) -> None:
+    """Does not say whether the model should think."""
+    body.pop("think", None)
+
+
+@mutants.body("openai-chat", kind="thinking-settings-wrong", fails=("**:body.reasoning_effort",))
+def effort_always_sent(_: Conversation, body: Body) -> None:
+    """Sends an effort to every model."""
+    body.setdefault("reasoning_effort", "none")
+
+
+@mutants.body("openai-chat", kind="tools-changed", fails=_TOOLS)
+def strict_unsent(_: Conversation, body: Body) -> None:
+    """Does not send that a tool is strict."""
+    for tool in body.get("tools", ()):
+        tool["function"].pop("strict", None)
+
+
+@mutants.body(
+    "google-interactions",
+    kind="tool-choice-changed",
+    fails=("**:body.generation_config", "**:body.generation_config.**", "**:body.toolConfig"),
+)
+def choice_of_the_other_api(_: Conversation, body: Body) -> None:
+    """Sends the tool choice as Google's other API expects it."""
+    if choice := body.get("generation_config", {}).pop("tool_choice", None):
+        body["toolConfig"] = {"functionCallingConfig": {"mode": choice}}

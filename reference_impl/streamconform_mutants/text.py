@@ -22,7 +22,6 @@ mutants = SharedMutants()
     "bedrock-converse",
     "bedrock-invoke",
     kind="text-garbled",
-    issues=("elizaOS/eliza#30904", "elie222/rakazo#416"),
     fails=CONTENT,
 )
 def half_characters_replaced(payload: Any) -> Any:

@@ -1,12 +1,16 @@
-"""A parser that is broken on purpose fails, and the run names the bug; the self-test notices passing mutants.
+"""A parser that is broken on purpose fails, and the run names bugs of its kind. The self-test notices others.
 
 `conform dev selftest`, which `.ci/run` runs, does it for all of them.
 """
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from streamconform.resources import find_bundled
+from streamconform.suite.threads import read_threads
 from streamconform_mutants import MUTANTS
 
 from .. import bundled_suite
@@ -26,8 +30,9 @@ ONE_OF_EACH = {
 
 
 @pytest.mark.parametrize(("name", "api"), ONE_OF_EACH.items())
-def test_a_broken_parser_fails_the_run_which_names_the_bug(tmp_path, name, api):
-    issues = set(MUTANTS[name].issues)
+def test_a_broken_parser_fails_the_run_which_names_a_bug_of_its_kind(tmp_path, name, api):
+    threads = read_threads(find_bundled("specs"))
+    issues = {bug for bug, thread in threads.items() if MUTANTS[name].kind in thread.kinds}
     guards = [case.id for case in bundled_suite.streams() if case.api == api and issues & set(case.guards)]
     patterns = [word for id_ in guards for word in ("-k", id_)]
     ran = Project(tmp_path).run("run", "-i", f"mutant:{name}", *patterns, "--deliver", "fast", "-v")
@@ -46,10 +51,11 @@ def test_the_self_test_of_a_case_lists_what_the_case_catches_and_succeeds(tmp_pa
     where = ("-k", "anthropic-messages/tool-use/parallel-calls", "--deliver", "fast")
     ran = Project(tmp_path).run("dev", "selftest", *where)
     assert ran.code == 0, ran.out
-    *rows, total = ran.out.splitlines()
+    *rows, total, guards = ran.out.splitlines()
     assert rows
     assert {row.split()[0] for row in rows} == {"caught"}
     assert total == f"{len(rows)} of {len(MUTANTS)} mutants caught by 1 of 1 case"
+    assert re.fullmatch(r"(\d+) of \1 guards proven", guards)
 
 
 def test_the_self_test_of_a_case_that_catches_nothing_succeeds(tmp_path):
@@ -63,7 +69,10 @@ def test_the_self_test_of_a_case_that_catches_nothing_succeeds(tmp_path):
         "--faults",
         "none",
     )
-    assert (ran.code, ran.out) == (0, f"0 of {len(MUTANTS)} mutants caught by 0 of 1 case\n")
+    assert (ran.code, ran.out) == (
+        0,
+        f"0 of {len(MUTANTS)} mutants caught by 0 of 1 case\n0 of 0 guards proven\n",
+    )
 
 
 def test_the_self_test_fails_for_a_mutant_that_nothing_catches(tmp_path):

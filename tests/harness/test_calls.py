@@ -51,12 +51,16 @@ cases:
     level: should
 """
 THREADS = """\
-evidence: 1
-facts: {}
-threads:
-  a/b#1:
-    says: The object is lost.
-    read: 2026-11-22
+threads: 1
+entries:
+  a/b#1: {says: The object is lost., kinds: [k], paths: [function], read: 2026-11-22}
+"""
+KINDS = """\
+kinds: 1
+groups: {functions: Functions}
+entries:
+  k: {group: functions, title: Loses an object, paths: []}
+apis: {}
 """
 
 
@@ -81,7 +85,8 @@ def verdict(call, answer):
 
 def test_a_case_without_bytes_has_the_common_fields(sources):
     write(sources, GOOD)
-    write(sources, THREADS, "evidence/common.yaml")
+    write(sources, THREADS, "threads.yaml")
+    write(sources, KINDS, "kinds.yaml")
     one, other = load(sources)
     assert (one.id, one.api, one.kind, one.input) == ("common/partial/open-brace", None, "partial", "{")
     assert (one.level, one.why, one.guards, one.line) == ("should", "It is an object", ("a/b#1",), 5)

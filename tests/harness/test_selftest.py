@@ -11,13 +11,15 @@ import pytest
 from streamconform.adapters.connect import connect
 from streamconform.model.case import CallCase
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import AnyTrial, Call
+from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip
 from streamconform.run.plan import Settings
 from streamconform.run.session import Progress, RunRequest, execute_run
 from streamconform.suite.expand import expand
 from streamconform.suite.kinds import Cell
+from streamconform.suite.threads import Thread
 from streamconform_dev.selftest.execute import make_group, run_groups
-from streamconform_dev.selftest.kill import Expected, find_idle_cases, make_matrix
+from streamconform_dev.selftest.kill import Expected, Unproven, find_idle_cases, find_unproven, make_matrix
+from streamconform_dev.selftest.replay import fails_round_trip
 from streamconform_mutants import MUTANTS
 from streamconform_reference import adapter as reference
 
@@ -66,7 +68,7 @@ def test_the_results_are_those_of_a_run_whatever_the_number_of_workers(tmp_path)
     assert sorted(map(essence, found), key=repr) == sorted(map(essence, expected), key=repr)
     assert sorted(map(essence, again), key=repr) == sorted(map(essence, expected), key=repr)
     assert {result.implementation for result in found} == {0, 1, 2}
-    table = {name: Expected(MUTANTS[name].fails, MUTANTS[name].issues, (CELL,)) for name in names}
+    table = {name: Expected(MUTANTS[name].fails, (CELL,)) for name in names}
     cells = {trial.case.id: CELL for trial in trials}
     assert make_matrix(found, table, cells) == make_matrix(run.results.trials, table, cells)
     idle = find_idle_cases(group.case_ids, found)
@@ -89,7 +91,7 @@ def test_a_parser_that_does_not_end_hangs_in_each_trial_and_spoils_no_other():
     group = make_group({"endless": endless, "right": reference}, stream_trials()[:3])
     (found,) = run_groups([group], 1, 5.0)
     assert [(result.implementation, result.verdict) for result in found] == [(0, "hang")] * 3
-    expected = dict.fromkeys(("endless", "right"), Expected((), (), ()))
+    expected = dict.fromkeys(("endless", "right"), Expected((), ()))
     assert make_matrix(found, expected, {})[0].faulted == 3
 
 
@@ -104,7 +106,7 @@ def test_a_mutant_that_is_not_caught_on_one_of_its_paths_survives():
         ((CELL, other), (other,), (), ()),
         ((CELL, other), (CELL, other), (), (CELL,)),
     ):
-        table = {name: Expected(MUTANTS[name].fails, (), expected, frozenset(is_open))}
+        table = {name: Expected(MUTANTS[name].fails, expected, frozenset(is_open))}
         (row,) = make_matrix(found, table, cells)
         assert (row.missed, row.closed) == (missed, closed)
         assert row.killed == (not missed and not closed)
@@ -135,3 +137,56 @@ def test_a_function_that_changes_its_input_changes_it_for_no_other():
     spoiler.heal, right.heal = spoil, reference.heal
     (found,) = run_groups([make_group({"spoiler": spoiler, "right": right}, heal_trials())], 1, SECONDS)
     assert {result.implementation for result in found} == {0}
+
+
+def test_a_guard_is_proven_by_a_mutant_of_one_of_the_kinds_of_its_thread():
+    (case,) = (case for case in bundled_suite.cases() if case.id == "ollama-chat/tool-use/index-always-zero")
+    threads = {bug: Thread("It is lost.", "2026-11-22", ("calls-merged", "part-lost")) for bug in case.guards}
+    unproven = tuple(Unproven(case.id, bug, ("calls-merged", "part-lost")) for bug in case.guards)
+    assert unproven
+    assert find_unproven([case], threads, {("part-lost", case.id)}) == ()
+    for proofs in (set(), {("text-lost", case.id)}, {("part-lost", "ollama-chat/tool-use/one-call")}):
+        assert find_unproven([case], threads, proofs) == unproven
+    unknown = tuple(Unproven(case.id, bug, ()) for bug in case.guards)
+    assert find_unproven([case], {}, {("part-lost", case.id)}) == unknown
+
+
+def test_a_difference_that_a_case_allows_is_a_result_but_catches_nothing():
+    ids = ("anthropic-messages/text/delta-without-start",)
+    trials = tuple(expand([case for case in bundled_suite.streams() if case.id in ids], (AS_IS,), "bytes", 0))
+    name = "events-in-order-only"
+    (found,) = run_groups([make_group({name: MUTANTS[name].adapter}, trials)], 1, SECONDS)
+    assert [(result.case, result.verdict) for result in found] == [(ids[0], "pass")]
+    (row,) = make_matrix(found, {name: Expected(MUTANTS[name].fails, ())}, {ids[0]: CELL})
+    assert (row.cases, row.unexpected) == ((), ())
+
+
+def round_trips() -> Iterator[RoundTrip]:
+    cases = [
+        case
+        for case in bundled_suite.cases()
+        if case.id.endswith("/round-trips/signed-and-redacted-thinking")
+    ]
+    return (trial for trial in expand(cases, (AS_IS,), "http", 0) if isinstance(trial, RoundTrip))
+
+
+@pytest.mark.parametrize(
+    ("adapter", "fails"),
+    [
+        (reference, False),
+        (MUTANTS["stop-details-unread"].adapter, False),
+        (MUTANTS["signatures-unread"].adapter, True),
+        (MUTANTS["sent-signature-lost"].adapter, True),
+    ],
+)
+def test_a_round_trip_is_failed_by_who_reads_or_sends_the_answer_wrongly(adapter, fails):
+    (trial,) = round_trips()
+    assert fails_round_trip(adapter, trial) == fails
+
+
+def test_a_client_that_crashes_in_a_round_trip_fails_it():
+    def broken(_: Any) -> Iterator[Any]:
+        raise ValueError("broken")
+
+    (trial,) = round_trips()
+    assert fails_round_trip(broken, trial)

@@ -44,6 +44,8 @@ CALLS: Mapping[str, Mapping[str, Any]] = {
         "text": '{"a":"b',
         "escape": r'{"a":"b\u00',
         "half": r'{"a":"b\ud83d',
+        "pair": r'{"a":"b\ud83d\ude00',
+        "begun": "{",
         "number": '{"a":-',
     },
     "assemble": {

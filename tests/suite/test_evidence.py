@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streamconform.errors import SourceError
-from streamconform.suite.evidence import Fact, Thread, find_facts, list_cited, read_evidence
+from streamconform.suite.evidence import Fact, find_facts, list_cited, read_facts
 from streamconform.suite.lint import lint_all
 from streamconform.suite.load import Sources, load
 
@@ -19,8 +19,20 @@ cases:
     input: "{"
     tags: [object]
     evidence: [objects-begin-with-a-brace, shared]
-    guards: [owner/repo#1, owner/repo#2]
+    guards: [owner/repo#1]
     expect: {output: {}}
+"""
+THREADS = """\
+threads: 1
+entries:
+  owner/repo#1: {says: The object is lost., kinds: [k], paths: [function], read: 2026-11-22}
+"""
+KINDS = """\
+kinds: 1
+groups: {functions: Functions}
+entries:
+  k: {group: functions, title: Loses an object, paths: []}
+apis: {}
 """
 FACTS = """\
 evidence: 1
@@ -29,12 +41,6 @@ facts:
     source: https://www.rfc-editor.org/rfc/rfc8259#section-4
     says: An object begins with a brace.
     read: 2026-11-23
-threads:
-  owner/repo#1:
-    says: The object is lost.
-    read: 2026-11-22
-  owner/repo#2:
-    unavailable: 2026-11-22
 """
 SHARED = """\
 evidence: 1
@@ -49,7 +55,13 @@ facts:
 @pytest.fixture
 def suite(tmp_path):
     """Return a function that writes the suite, with texts replaced in its files, and returns its folders."""
-    files = {"common/partial.yaml": SPEC, "evidence/common.yaml": FACTS, "evidence/wire.yaml": SHARED}
+    files = {
+        "common/partial.yaml": SPEC,
+        "evidence/common.yaml": FACTS,
+        "evidence/wire.yaml": SHARED,
+        "kinds.yaml": KINDS,
+        "threads.yaml": THREADS,
+    }
 
     def write(*changes):
         for name, text in files.items():
@@ -65,10 +77,9 @@ def suite(tmp_path):
 
 def test_the_facts_of_an_api_and_the_shared_ones_are_read_with_their_lines(suite):
     specs = suite().specs
-    evidence = read_evidence(specs, "common")
     path, shared = str(specs / "evidence/common.yaml"), str(specs / "evidence/wire.yaml")
     says, source = "An object begins with a brace.", "https://www.rfc-editor.org/rfc/rfc8259#section-4"
-    assert evidence.facts == {
+    assert read_facts(specs, "common") == {
         "shared": Fact(
             says="The brace comes first.",
             read="2026-11-21",
@@ -78,11 +89,6 @@ def test_the_facts_of_an_api_and_the_shared_ones_are_read_with_their_lines(suite
         ),
         "objects-begin-with-a-brace": Fact(says=says, read="2026-11-23", source=source, path=path, line=3),
     }
-    assert evidence.threads == {
-        "owner/repo#1": Thread(says="The object is lost.", read="2026-11-22", path=path, line=8),
-        "owner/repo#2": Thread(says=None, read="2026-11-22", path=path, line=11),
-    }
-    assert read_evidence(specs, "openai-chat").threads == {}
 
 
 def test_the_facts_of_a_case_are_found_in_the_order_of_the_case(suite):
@@ -108,7 +114,7 @@ def test_a_case_after_one_without_evidence_has_its_facts(suite):
 def test_the_facts_of_an_api_are_read_without_shared_ones(suite):
     specs = suite().specs
     (specs / "evidence/wire.yaml").unlink()
-    assert list(read_evidence(specs, "common").facts) == ["objects-begin-with-a-brace"]
+    assert list(read_facts(specs, "common")) == ["objects-begin-with-a-brace"]
 
 
 def test_a_good_suite_has_no_problems(suite):
@@ -129,20 +135,10 @@ BROKEN = {
         True,
         "a `must` without `evidence`; cite the facts that support it, or lower its level to `should`",
     ),
-    "a bug that nobody looked up": (
-        ("guards: [owner/repo#1, ", "guards: [owner/other#3, owner/repo#1, "),
-        True,
-        "`owner/other#3` is not in `threads` of `evidence/common.yaml`; read the thread and add it",
-    ),
     "a fact that no case names": (
         (", shared]", "]"),
         False,
         "no case names the fact `shared`; delete it or cite it",
-    ),
-    "a thread that no case guards against": (
-        ("    guards: [owner/repo#1, owner/repo#2]\n", ""),
-        False,
-        "no case guards against `owner/repo#1`; delete the thread",
     ),
     "a bare domain": (("rfc/rfc8259#section-4", ""), False, "does not match"),
     "a page without an anchor": (
@@ -156,11 +152,6 @@ BROKEN = {
         "is a whole repository; link the file and line, or the thread",
     ),
     "a fact twice": (("  shared:\n", "  objects-begin-with-a-brace:\n"), False, "choose another name"),
-    "a thread that says something and could not be opened": (
-        ("    unavailable:", "    says: A guess.\n    unavailable:"),
-        False,
-        "`threads.owner/repo#2`",
-    ),
     "no date": (("    read: 2026-11-21\n", ""), False, "key `read` is missing"),
 }
 
@@ -186,7 +177,7 @@ PAGES_OF_ONE_SUBJECT = [
 @pytest.mark.parametrize("page", PAGES_OF_ONE_SUBJECT)
 def test_a_page_about_one_thing_needs_no_anchor(suite, page):
     sources = suite(("https://www.rfc-editor.org/rfc/rfc8259#section-4", page))
-    assert read_evidence(sources.specs, "common").facts["objects-begin-with-a-brace"].source == page
+    assert read_facts(sources.specs, "common")["objects-begin-with-a-brace"].source == page
 
 
 PAGE = "{source: https://example.org/a%s, says: A brace is an object., read: 2026-11-21}"
@@ -214,7 +205,7 @@ def test_evidence_with_problems_raises_all_of_them_with_their_lines(suite, name)
     change, places = PROBLEMS[name]
     sources = suite(change)
     with pytest.raises(SourceError) as caught:
-        read_evidence(sources.specs, "common")
+        read_facts(sources.specs, "common")
     assert [(problem.path.rpartition("/")[2], problem.line) for problem in caught.value.problems] == places
 
 
@@ -225,12 +216,10 @@ def test_what_cases_cite_is_listed_by_kind_with_the_cases_that_cite_it(suite):
         ("documented", "objects-begin-with-a-brace", "An object begins with a brace."),
         ("observed", "shared", "The brace comes first."),
         ("reported", "owner/repo#1", "The object is lost."),
-        ("reported", "owner/repo#2", None),
     ]
     assert {each.cases for each in cited} == {("common/partial/open-brace",)}
     assert [each.source for each in cited] == [
         "https://www.rfc-editor.org/rfc/rfc8259#section-4",
         "a server 1.0, recorded by this project",
-        None,
         None,
     ]

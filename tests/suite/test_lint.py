@@ -247,17 +247,12 @@ def test_finished_cases_are_reviewed_and_have_grounds_and_tags(sources, change, 
             assert lint_paths([selected], sources, strict=strict) == (1, problems)
 
 
-def test_facts_and_threads_that_no_case_names_are_reported_only_for_a_whole_suite(sources):
-    text = FACTS + "threads:\n  owner/repo#1: {says: It always fails., read: 2026-11-23}\n"
-    path = write(sources, text, f"evidence/{API}.yaml")
-    expected = [
-        (3, "no case names the fact `a`; delete it or cite it"),
-        (5, "no case guards against `owner/repo#1`; delete the thread"),
-    ]
+def test_a_fact_that_no_case_names_is_reported_only_for_a_whole_suite(sources):
+    path = write(sources, FACTS, f"evidence/{API}.yaml")
     found = lint_all(sources, strict=False)[1]
-    assert found == [Problem(str(path), *each) for each in expected]
+    assert found == [Problem(str(path), 3, "no case names the fact `a`; delete it or cite it")]
     assert lint_paths([sources.specs / API / "text.yaml"], sources, strict=False) == (1, [])
-    cites = "    evidence: [a]\n    guards: [owner/repo#1]\n    expect"
+    cites = "    evidence: [a]\n    expect"
     write(sources, (HEAD + CASE.format(id="small", content="text: a")).replace("    expect", cites))
     assert lint(sources) == []
     write(sources, "spec: 2\n", f"{API}/other.yaml")
@@ -270,9 +265,7 @@ def test_an_unknown_fact_or_bug_does_not_hide_the_next(sources):
     cites = "    evidence: [zzz, ab, a]\n    guards: [o/r#1, o/r#2]\n    expect"
     path = write(sources, (HEAD + CASE.format(id="small", content="text: a")).replace("    expect", cites))
     facts = ["no fact `zzz` in `evidence/`", "no fact `ab` in `evidence/`; did you mean `a`?"]
-    bugs = [
-        f"`o/r#{n}` is not in `threads` of `evidence/{API}.yaml`; read the thread and add it" for n in (1, 2)
-    ]
+    bugs = [f"`o/r#{n}` is not in `threads.yaml`; read the thread and add it" for n in (1, 2)]
     for strict, messages in ((False, facts), (True, facts + bugs)):
         expected = [Problem(str(path), 5, f"case `{API}/text/small`: {message}") for message in messages]
         assert lint_all(sources, strict=strict) == lint_paths([path], sources, strict=strict) == (1, expected)

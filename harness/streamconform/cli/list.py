@@ -100,7 +100,7 @@ def _print_evidence(cited: Collection[Cited], shape: str) -> None:
     name = max((len(each.name) for each in cited), default=0)
     print_lines(
         StyledLine(
-            f"{each.kind:<{kind}}  {each.name:<{name}}  {len(each.cases):>5,}  {each.says or 'not opened'}",
+            f"{each.kind:<{kind}}  {each.name:<{name}}  {len(each.cases):>5,}  {each.says or 'not found'}",
             hang=kind + name + 11,
         )
         for each in cited

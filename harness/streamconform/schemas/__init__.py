@@ -42,6 +42,7 @@ NAMES = (
     "profile.v1",
     "evidence.v1",
     "kinds.v1",
+    "threads.v1",
     "shapes.v1",
     "scenarios.v1",
 )

@@ -1,4 +1,4 @@
-"""Read `<specs>/evidence/API.yaml`: facts that support cases, and threads about the bugs they guard against.
+"""Read `<specs>/evidence/API.yaml`: facts that support cases.
 
 A fact is written once and cited by name in the `evidence` of every case that it supports. `wire.yaml`
 contains the facts that apply to every API, such as the rules for event streams and for JSON.
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, get_args
 
 from streamconform.errors import Problem, SourceError
 from streamconform.model.case import AnyCase
 from streamconform.schemas import check_document
+from streamconform.suite.threads import Thread, read_threads
 from streamconform.yaml_text import reader
 
 EvidenceKind = Literal["documented", "observed", "reported"]
@@ -44,16 +45,6 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Thread:
-    """A public bug report; `says` is None if the thread could not be opened on the date in `read`."""
-
-    says: str | None
-    read: str
-    path: str = ""
-    line: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Cited:
     """A fact or a thread, and the cases that cite it in `evidence` or `guards`."""
 
@@ -68,21 +59,12 @@ class Cited:
     cases: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """The facts and threads that the cases of one API may cite."""
-
-    facts: Mapping[str, Fact] = field(default_factory=dict)
-    threads: Mapping[str, Thread] = field(default_factory=dict)
-
-
-def read_evidence(specs: Path, api: str) -> Evidence:
-    """Return the evidence of `api` and the shared facts; a missing file counts as empty.
+def read_facts(specs: Path, api: str) -> Mapping[str, Fact]:
+    """Return the facts of `api` and the shared ones by name; a missing file counts as empty.
 
     Raises a `SourceError` that lists every problem in both files.
     """
     facts: dict[str, Fact] = {}
-    threads: dict[str, Thread] = {}
     problems: list[Problem] = []
     for name in dict.fromkeys((SHARED, api)):
         path = specs / _EVIDENCE_FOLDER / f"{name}.yaml"
@@ -109,16 +91,9 @@ def read_evidence(specs: Path, api: str) -> Evidence:
                 path=document.path,
                 line=document.line(("facts", key)) or 0,
             )
-        for key, entry in document.value.get("threads", {}).items():
-            threads[key] = Thread(
-                says=entry.get("says"),
-                read=entry.get("read") or entry["unavailable"],
-                path=document.path,
-                line=document.line(("threads", key)) or 0,
-            )
     if problems:
         raise SourceError(tuple(problems))
-    return Evidence(facts, threads)
+    return facts
 
 
 def find_facts(specs: Path, cases: Iterable[AnyCase]) -> dict[str, tuple[Fact, ...]]:
@@ -131,7 +106,7 @@ def find_facts(specs: Path, cases: Iterable[AnyCase]) -> dict[str, tuple[Fact, .
         api = case.id.partition("/")[0]
         if api not in by_api:
             try:
-                by_api[api] = read_evidence(specs, api).facts
+                by_api[api] = read_facts(specs, api)
             except SourceError:
                 by_api[api] = {}
         facts[case.id] = tuple(by_api[api][name] for name in case.evidence if name in by_api[api])
@@ -141,18 +116,18 @@ def find_facts(specs: Path, cases: Iterable[AnyCase]) -> dict[str, tuple[Fact, .
 def list_cited(specs: Path, cases: Iterable[AnyCase]) -> tuple[Cited, ...]:
     """Return what the cases cite, by kind, and within a kind in the order of the files.
 
-    Raises a `SourceError` if a file with evidence cannot be read.
+    Raises a `SourceError` if a file with evidence, or the table of threads, cannot be read.
     """
-    by_api: dict[str, Evidence] = {}
+    by_api: dict[str, Mapping[str, Fact]] = {}
+    threads = read_threads(specs)
     entries: dict[tuple[str, int], tuple[str, Fact | Thread]] = {}
     cited_by: dict[tuple[str, int], list[str]] = {}
     for case in cases:
         api = case.id.partition("/")[0]
         if api not in by_api:
-            by_api[api] = read_evidence(specs, api)
-        evidence = by_api[api]
-        named = [(name, evidence.facts.get(name)) for name in case.evidence]
-        for name, entry in (*named, *((bug, evidence.threads.get(bug)) for bug in case.guards)):
+            by_api[api] = read_facts(specs, api)
+        named = [(name, by_api[api].get(name)) for name in case.evidence]
+        for name, entry in (*named, *((bug, threads.get(bug)) for bug in case.guards)):
             if entry is not None:
                 place = (entry.path, entry.line)
                 entries[place] = (name, entry)
@@ -162,10 +137,10 @@ def list_cited(specs: Path, cases: Iterable[AnyCase]) -> tuple[Cited, ...]:
 
 
 def _describe_cited(name: str, entry: Fact | Thread, cases: tuple[str, ...]) -> Cited:
-    source = (entry.source or entry.observed) if isinstance(entry, Fact) else None
-    kind: EvidenceKind = (
-        "reported" if isinstance(entry, Thread) else "documented" if entry.source else "observed"
-    )
+    if isinstance(entry, Thread):
+        return Cited("reported", name, entry.says, None, entry.looked_up, entry.path, entry.line, cases)
+    kind: EvidenceKind = "documented" if entry.source else "observed"
+    source = entry.source or entry.observed
     return Cited(kind, name, entry.says, source, entry.read, entry.path, entry.line, cases)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -14,10 +14,12 @@ from streamconform.model.cassette import Pulled
 from streamconform.model.leaf import Digest, Literally
 from streamconform.suggestions import suggest
 from streamconform.suite import cassettes
-from streamconform.suite.evidence import Evidence, read_evidence
+from streamconform.suite.evidence import Fact, read_facts
+from streamconform.suite.kinds import read_kinds
 from streamconform.suite.load import LoadResult, Sources, collect, list_spec_files
 from streamconform.suite.profiles import load_profiles
 from streamconform.suite.pulled import is_recorded
+from streamconform.suite.threads import Thread, read_threads
 
 _METADATA_SUFFIX: Final = ".yaml"
 
@@ -26,14 +28,16 @@ def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     """Return the number of cases, and every problem found in specs, cassettes and profiles.
 
     A cassette without a case is a problem. With `strict`, these are problems too: an unreviewed case, a case
-    without sources or tags, a `must` without evidence, and a bug in `guards` without a thread.
+    without sources or tags, a `must` without evidence, and a guard against a bug that no thread describes or
+    that is another API's.
     """
     loaded = collect(sources, list_spec_files(sources.specs, recorded=True))
     problems = list(loaded.problems)
     problems += _check_unused(sources, loaded)
     problems += _check_comparable(loaded)
     problems += _check_profiles(sources, loaded)
-    problems += _check_evidence(sources, loaded, whole=True, strict=strict)
+    problems += _check_evidence(sources, loaded, whole=True)
+    problems += _check_threads(sources, loaded, whole=True, strict=strict)
     if strict:
         problems += _check_finished(loaded)
     return len(loaded.cases), problems
@@ -66,7 +70,8 @@ def _lint_spec(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list
     beside = Sources(specs, _find_cassettes(specs, sources))
     loaded = collect(beside, [path])
     problems = [*loaded.problems, *_check_comparable(loaded)]
-    problems += _check_evidence(beside, loaded, whole=False, strict=strict)
+    problems += _check_evidence(beside, loaded, whole=False)
+    problems += _check_threads(beside, loaded, whole=False, strict=strict)
     if strict:
         problems += _check_finished(loaded)
     return len(loaded.cases), problems
@@ -175,11 +180,8 @@ def _check_profiles(sources: Sources, loaded: LoadResult) -> tuple[Problem, ...]
     return ()
 
 
-def _check_evidence(sources: Sources, loaded: LoadResult, *, whole: bool, strict: bool) -> Iterator[Problem]:
-    """Yield cases that cite unknown evidence, and, with `strict`, those that guard against unknown threads.
-
-    With `whole`, `loaded` is the complete suite, and facts and threads that no case cites are problems too.
-    """
+def _check_evidence(sources: Sources, loaded: LoadResult, *, whole: bool) -> Iterator[Problem]:
+    """Yield cases that cite unknown facts; with `whole`, also facts that no case of the suite cites."""
     unused: dict[str, Problem] = {}
     named: set[str] = set()
     by_api: dict[str, list[AnyCase]] = {}
@@ -187,38 +189,60 @@ def _check_evidence(sources: Sources, loaded: LoadResult, *, whole: bool, strict
         by_api.setdefault(case.id.partition("/")[0], []).append(case)
     for api, cases in by_api.items():
         try:
-            evidence = read_evidence(sources.specs, api)
+            facts = read_facts(sources.specs, api)
         except SourceError as error:
             yield from error.problems
             continue
         for case in cases:
-            # With the API, because the threads of two APIs may be about the same bug.
-            named.update(case.evidence, (f"{api} {bug}" for bug in case.guards))
-            yield from _check_case_evidence(case, evidence)
-            if strict:
-                yield from _check_guards(case, api, evidence)
-        for name, fact in evidence.facts.items():
+            named.update(case.evidence)
+            yield from _check_case_evidence(case, facts)
+        for name, fact in facts.items():
             message = f"no case names the fact `{name}`; delete it or cite it"
             unused[name] = Problem(fact.path, fact.line, message)
-        for bug, thread in evidence.threads.items():
-            message = f"no case guards against `{bug}`; delete the thread"
-            unused[f"{api} {bug}"] = Problem(thread.path, thread.line, message)
     # A case that could not be loaded may be the only one that cites a fact.
     if whole and not loaded.problems:
         yield from (problem for name, problem in unused.items() if name not in named)
 
 
-def _check_case_evidence(case: AnyCase, evidence: Evidence) -> Iterator[Problem]:
+def _check_case_evidence(case: AnyCase, facts: Mapping[str, Fact]) -> Iterator[Problem]:
     for name in case.evidence:
-        if name not in evidence.facts:
-            yield _report(case, f"no fact `{name}` in `evidence/`{suggest(name, evidence.facts)}")
+        if name not in facts:
+            yield _report(case, f"no fact `{name}` in `evidence/`{suggest(name, facts)}")
 
 
-def _check_guards(case: AnyCase, api: str, evidence: Evidence) -> Iterator[Problem]:
+def _check_threads(sources: Sources, loaded: LoadResult, *, whole: bool, strict: bool) -> Iterator[Problem]:
+    """Yield threads of unknown kinds, and, with `strict`, guards that the table of threads does not support.
+
+    With `whole`, a thread that no case of the suite guards against is a problem too.
+    """
+    try:
+        threads = read_threads(sources.specs)
+        kinds = read_kinds(sources.specs).entries if threads else {}
+    except SourceError as error:
+        yield from error.problems
+        return
+    for bug, thread in threads.items():
+        for kind in thread.kinds:
+            if kind not in kinds:
+                message = f"`{bug}`: no kind `{kind}` in `kinds.yaml`{suggest(kind, kinds)}"
+                yield Problem(thread.path, thread.line, message)
+    if strict:
+        for case in loaded.cases:
+            yield from _check_guards(case, threads)
+    if whole and not loaded.problems:
+        guarded = {bug for case in loaded.cases for bug in case.guards}
+        for bug, thread in threads.items():
+            if bug not in guarded and thread.says is not None:
+                message = f"no case guards against `{bug}`; delete the thread"
+                yield Problem(thread.path, thread.line, message)
+
+
+def _check_guards(case: AnyCase, threads: Mapping[str, Thread]) -> Iterator[Problem]:
     for bug in case.guards:
-        if bug not in evidence.threads:
-            message = f"`{bug}` is not in `threads` of `evidence/{api}.yaml`; read the thread and add it"
-            yield _report(case, message)
+        if bug not in threads:
+            yield _report(case, f"`{bug}` is not in `threads.yaml`; read the thread and add it")
+        elif misfit := threads[bug].find_misfit(case):
+            yield _report(case, f"`{bug}` {misfit}")
 
 
 def _check_finished(loaded: LoadResult) -> Iterator[Problem]:

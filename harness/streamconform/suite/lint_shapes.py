@@ -11,7 +11,7 @@ from streamconform.apis import APIS
 from streamconform.errors import Problem
 from streamconform.model.case import Case
 from streamconform.model.cassette import Cassette
-from streamconform.suite.evidence import read_evidence
+from streamconform.suite.evidence import read_facts
 from streamconform.suite.load import LoadResult, Sources
 from streamconform.suite.shapes import (
     DOCUMENTED,
@@ -121,7 +121,7 @@ def _report_unknown(sources: Sources, cassette: Cassette, unknown: list[Shape]) 
 def _check_explanations(
     sources: Sources, api: str, known: Known, used: set[Explanation]
 ) -> Iterator[Problem]:
-    facts = read_evidence(sources.specs, api).facts
+    facts = read_facts(sources.specs, api)
     for explanation in known.explanations:
         at = explanation.path, explanation.line
         for name in explanation.facts:

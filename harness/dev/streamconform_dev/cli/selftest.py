@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,8 @@ import click
 
 from streamconform.cli import completion, options
 from streamconform.config import read_settings
-from streamconform.model.trial import AnyTrial
+from streamconform.model.case import AnyCase
+from streamconform.model.trial import AS_IS, AnyTrial, RoundTrip
 from streamconform.plural import format_count
 from streamconform.reports import write_text
 from streamconform.run.exits import Exit
@@ -18,10 +19,18 @@ from streamconform.run.workers import count_default_workers
 from streamconform.suggestions import suggest
 from streamconform.suite.kinds import Cell, Kinds, find_path, read_kinds
 from streamconform.suite.selection import select
+from streamconform.suite.threads import Thread, read_threads
 from streamconform_dev.selftest.cells import list_mutant_cells, list_open_cells
 from streamconform_dev.selftest.execute import run_groups
 from streamconform_dev.selftest.groups import SECONDS_PER_TRIAL, group_mutants
-from streamconform_dev.selftest.kill import Expected, MutantResult, find_idle_cases, make_matrix
+from streamconform_dev.selftest.kill import (
+    Expected,
+    MutantResult,
+    find_idle_cases,
+    find_unproven,
+    make_matrix,
+)
+from streamconform_dev.selftest.replay import fails_round_trip
 from streamconform_dev.selftest.table import format_table
 
 if TYPE_CHECKING:
@@ -37,7 +46,7 @@ def complete_innocents(ctx: click.Context, parameter: click.Parameter, incomplet
 
 
 @click.command("selftest")
-@click.option("--list", "listed", is_flag=True, help="List the mutants with their bugs and issues, and exit.")
+@click.option("--list", "listed", is_flag=True, help="List the mutants with their kinds and bugs, and exit.")
 @click.option(
     "--mutant",
     multiple=True,
@@ -58,7 +67,10 @@ def complete_innocents(ctx: click.Context, parameter: click.Parameter, incomplet
 )
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
 @click.option(
-    "-v", "--verbose", count=True, help="List the cases that catch each mutant, and cases that catch none."
+    "-v",
+    "--verbose",
+    count=True,
+    help="List the cases that catch each mutant, cases that catch none, and guards that no mutant proves.",
 )
 @click.option("--table", metavar="PATH", help="Also write the matrix as Markdown; - means stdout.")
 @options.selection_options
@@ -79,8 +91,11 @@ def command(
     If only a part of the suite is selected, only what it catches is listed, and what it does not catch is no
     failure, unless --mutant names it.
 
-    Exit code 1: a mutant survives, is caught only by cases that do not name its bug, or fails unrelated
-    checks; or an innocent fails a `must`, or changes no answer of an API.
+    A guard counts only if it is proven: specs/threads.yaml names the kinds of a bug in `guards`, and the case
+    must notice a mutant of one of them. Guards that are not proven are counted, and are no failure yet.
+
+    Exit code 1: a mutant survives, or fails unrelated checks; or an innocent fails a `must`, or changes no
+    answer of an API.
     """
     if mutant and innocents:
         raise click.UsageError("--mutant and --innocent exclude each other; run the command twice")
@@ -101,8 +116,7 @@ def _print_mutants() -> None:
     from streamconform_mutants import MUTANTS
 
     for info in MUTANTS.values():
-        issues = f" ({', '.join(info.issues)})" if info.issues else ""
-        click.echo(f"{info.name}: {info.bug}{issues}")
+        click.echo(f"{info.name} ({info.kind}): {info.bug}")
 
 
 def _check_mutants(names: Sequence[str], arguments: Mapping[str, Any]) -> Exit:
@@ -115,10 +129,11 @@ def _check_mutants(names: Sequence[str], arguments: Mapping[str, Any]) -> Exit:
     selected = selection.trials
     kinds = read_kinds(selection.catalog.sources.specs)
     workers = settings.workers or count_default_workers()
-    rows, idle_cases = _judge(mutants, kinds, selected, workers)
-    # A part of the suite need not catch everything, nor name each bug that it catches.
+    threads = read_threads(selection.catalog.sources.specs)
+    rows, idle_cases, proofs = _judge(mutants, kinds, selected, workers)
+    # A part of the suite need not catch everything.
     if not names and settings.selection.is_part:
-        rows = tuple(replace(row, guarded=True, missed=(), closed=()) for row in rows if row.cases)
+        rows = tuple(replace(row, missed=(), closed=()) for row in rows if row.cases)
     for row in rows:
         _print_row(row, verbose=verbose)
     # With only some of the mutants, almost every case would be listed.
@@ -126,12 +141,13 @@ def _check_mutants(names: Sequence[str], arguments: Mapping[str, Any]) -> Exit:
         for case in idle_cases:
             click.echo(f"catches no mutant: {case}")
     if arguments["table"]:
-        bugs = {name: (info.bug, info.issues) for name, info in MUTANTS.items()}
-        write_text(arguments["table"], format_table(rows, bugs, idle_cases).rstrip("\n"))
+        write_text(arguments["table"], format_table(rows, MUTANTS, threads, idle_cases).rstrip("\n"))
     caught = sum(row.killed for row in rows)
     cases = len({trial.case.id for trial in selected})
     catching = f"{cases - len(idle_cases)} of {format_count(cases, 'case')}"
     click.echo(f"{caught} of {len(mutants)} mutants caught by {catching}")
+    if not names:
+        _print_guards({trial.case.id: trial.case for trial in selected}, threads, proofs, verbose=verbose)
     return Exit.EXPECTED if caught == len(rows) else Exit.UNEXPECTED
 
 
@@ -147,12 +163,15 @@ def _find_mutants(names: Sequence[str]) -> dict[str, Mutant]:
 
 def _judge(
     mutants: Mapping[str, Mutant], kinds: Kinds, trials: tuple[AnyTrial, ...], workers: int
-) -> tuple[tuple[MutantResult, ...], tuple[str, ...]]:
-    """Return the results of the mutants, and the cases that catch none of them."""
+) -> tuple[tuple[MutantResult, ...], tuple[str, ...], set[tuple[str, str]]]:
+    """Return the results of the mutants, the cases that catch none of them, and what proves guards.
+
+    These are pairs of a kind of bug and a case in which a mutant of that kind differs, if only in a `may`.
+    """
     groups = tuple(group_mutants(tuple(mutants), trials))
     results = run_groups(groups, workers, SECONDS_PER_TRIAL)
     expected = {
-        name: Expected(info.fails, info.issues, list_mutant_cells(info, kinds), list_open_cells(info, kinds))
+        name: Expected(info.fails, list_mutant_cells(info, kinds), list_open_cells(info, kinds))
         for name, info in mutants.items()
     }
     cells = {
@@ -167,13 +186,45 @@ def _judge(
         for row in make_matrix(found, {name: expected[name] for name in group.adapters}, cells)
     )
     cases = (case for group in groups for case in group.case_ids)
-    return rows, find_idle_cases(cases, (result for found in results for result in found))
+    proofs = {
+        (mutants[names[result.implementation]].kind, result.case)
+        for group, found in zip(groups, results, strict=True)
+        if (names := tuple(group.adapters))
+        for result in found
+    }
+    proofs |= {*_play_round_trips(mutants, trials)}
+    return rows, find_idle_cases(cases, (result for found in results for result in found)), proofs
+
+
+def _play_round_trips(mutants: Mapping[str, Mutant], trials: Sequence[AnyTrial]) -> Iterator[tuple[str, str]]:
+    """Yield the kind of each mutant that fails a round trip which the reference passes, and the case."""
+    from streamconform_reference import adapter as reference
+
+    for trial in trials:
+        if not isinstance(trial, RoundTrip) or trial.delivery != AS_IS or fails_round_trip(reference, trial):
+            continue
+        for mutant in mutants.values():
+            if trial.case.api in mutant.adapter.apis and fails_round_trip(mutant.adapter, trial):
+                yield mutant.kind, trial.case.id
+
+
+def _print_guards(
+    cases: Mapping[str, AnyCase],
+    threads: Mapping[str, Thread],
+    proofs: Container[tuple[str, str]],
+    *,
+    verbose: bool,
+) -> None:
+    guards = sum(len(case.guards) for case in cases.values())
+    unproven = find_unproven(cases.values(), threads, proofs)
+    if verbose:
+        for each in unproven:
+            click.echo(f"not proven: {each.case} guards against {each.bug} ({', '.join(each.kinds)})")
+    click.echo(f"{guards - len(unproven)} of {format_count(guards, 'guard')} proven")
 
 
 def _print_row(row: MutantResult, *, verbose: bool) -> None:
-    label = (
-        "caught" if row.killed else "SURVIVES" if not row.cases else "ASTRAY" if row.guarded else "UNNAMED"
-    )
+    label = "caught" if row.killed else "ASTRAY" if row.cases else "SURVIVES"
     click.echo(f"{label:<9} {row.name:<36} by {format_count(len(row.cases), 'case')}")
     for id_ in row.unexpected[:5]:
         click.echo(f"          fails a check unrelated to its bug: {id_}")

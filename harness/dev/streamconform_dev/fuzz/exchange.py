@@ -18,6 +18,7 @@ PRICES = {
     "cache_write_1h": "6.00",
     "web_search_per_1000": "10",
     "speed": {"fast": "2"},
+    "inference_geo": {"us": "1.1"},
     "service_tier": {"flex": "0.5"},
     "modalities": {"audio": {"input": "7.00"}},
 }

@@ -38,8 +38,6 @@ class Row:
 
 def list_mutant_cells(mutant: Mutant, kinds: Kinds) -> tuple[Cell, ...]:
     """Return the cells in which the mutant has its bug, except those that `excluded` rules out."""
-    if mutant.kind is None:
-        return ()
     excluded = kinds.entries[mutant.kind].excluded
     cells = (Cell(api, path) for api in mutant.adapter.apis for path in mutant.paths)
     return tuple(cell for cell in cells if cell not in excluded)
@@ -47,18 +45,19 @@ def list_mutant_cells(mutant: Mutant, kinds: Kinds) -> tuple[Cell, ...]:
 
 def list_open_cells(mutant: Mutant, kinds: Kinds) -> frozenset[Cell]:
     """Return the cells in which no case catches the mutant yet."""
-    return frozenset() if mutant.kind is None else kinds.entries[mutant.kind].open
+    return kinds.entries[mutant.kind].open
 
 
 def make_rows(kinds: Kinds, mutants: Iterable[Mutant]) -> tuple[Row, ...]:
-    """Return a row per kind. Raises KeyError for a mutant of an unknown kind."""
+    """Return a row per kind that occurs on some path. Raises KeyError for a mutant of an unknown kind."""
     by_kind: dict[str, dict[Cell, list[str]]] = {name: defaultdict(list) for name in kinds.entries}
     for mutant in mutants:
         for cell in list_mutant_cells(mutant, kinds):
-            by_kind[mutant.kind or ""][cell].append(mutant.name)
+            by_kind[mutant.kind][cell].append(mutant.name)
     return tuple(
         Row(kind, {cell: tuple(by_kind[kind.name][cell]) for cell in kind.cells})
         for kind in kinds.entries.values()
+        if kind.paths
     )
 
 

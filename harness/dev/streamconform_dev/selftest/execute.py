@@ -66,9 +66,9 @@ def split_id(case_id: str) -> list[str]:
 
 
 def run_groups(groups: Sequence[Group], workers: int, seconds: float) -> list[list[TrialResult]]:
-    """Return each group's results, without passes; their `implementation` is an index into `adapters`.
+    """Return each group's results, without those that are as expected.
 
-    Each mutant gets `seconds` per trial.
+    Their `implementation` is an index into `adapters`. Each mutant gets `seconds` per trial.
     """
     tasks = [(index, trials) for index, group in enumerate(groups) for trials in divide(group.plan.trials)]
     results: list[list[TrialResult]] = [[] for _ in groups]
@@ -113,7 +113,7 @@ def _run_task(task: tuple[int, range], seconds: float) -> list[TrialResult]:
 
 
 def judge_trial(group: Group, trial: AnyTrial, seconds: float) -> Iterator[TrialResult]:
-    """Yield the result of `trial` for each mutant in `group` that does not pass it."""
+    """Yield the result of `trial` for each mutant in `group` whose answer differs, if only in a `may`."""
     events = "events" in group.plan.greeting.claims(trial.case.api) and not (
         isinstance(trial, Trial) and not trial.case.stream
     )
@@ -126,7 +126,7 @@ def judge_trial(group: Group, trial: AnyTrial, seconds: float) -> Iterator[Trial
         if line not in judged:
             answer = Hang(seconds) if line is None else parse_answer(line)
             judged[line] = build_result(group.plan, trial, answer, None, 0.0, NO_BLAME)
-        if judged[line].verdict != "pass":
+        if judged[line].verdict != "pass" or judged[line].checks:
             yield replace(judged[line], implementation=index)
 
 

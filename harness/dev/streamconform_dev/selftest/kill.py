@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from streamconform.model.case import AnyCase
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import DELIVERIES
 from streamconform.suite.kinds import Cell
 from streamconform.suite.select import compile_glob
+from streamconform.suite.threads import Thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,28 +28,21 @@ class MutantResult:
     """The APIs and paths on which it should be caught, and is not."""
     closed: tuple[Cell, ...]
     """The APIs and paths that `specs/kinds.yaml` calls open, although it is caught there."""
-    guarded: bool
-    """Whether a case that caught the mutant guards against its bug, if that bug has been reported."""
 
     @property
     def killed(self) -> bool:
-        """Return whether a case that guards against the mutant's bug caught it, and nothing else failed."""
-        return (
-            bool(self.cases)
-            and self.guarded
-            and not (self.missed or self.closed or self.unexpected or self.faulted)
-        )
+        """Return whether cases caught the mutant wherever they should, and nothing else failed."""
+        return bool(self.cases) and not (self.missed or self.closed or self.unexpected or self.faulted)
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a run of a mutant should show: globs over the failed checks, reported bugs, and cells.
+    """What a run of a mutant should show: globs over the failed checks, and cells.
 
     Of the `cells` in which it has its bug, no case catches it in those that are `open`.
     """
 
     fails: Sequence[str]
-    bugs: Sequence[str]
     cells: Sequence[Cell]
     open: frozenset[Cell] = frozenset()
 
@@ -59,29 +54,53 @@ def make_matrix(
 
     `results` may omit passing trials.
     """
-    rows = []
     by_mutant: dict[int, list[TrialResult]] = defaultdict(list)
     for result in results:
         by_mutant[result.implementation].append(result)
-    for index, (name, mutant) in enumerate(mutants.items()):
-        trials = by_mutant[index]
-        caught = [trial for trial in trials if _is_caught(trial)]
-        expected = [compile_glob(pattern) for pattern in mutant.fails]
-        failed = [f"{trial.id}:{c.path}" for trial in trials for c in trial.checks if c.verdict != "may"]
-        cases = tuple(dict.fromkeys(trial.case for trial in caught))
-        reached = {cells.get(case) for case in cases}
-        rows.append(
-            MutantResult(
-                name,
-                cases,
-                tuple(id_ for id_ in failed if not any(pattern.match(id_) for pattern in expected)),
-                sum(trial.verdict in ("faulted", "hang") for trial in trials),
-                tuple(cell for cell in mutant.cells if cell not in reached and cell not in mutant.open),
-                tuple(cell for cell in mutant.cells if cell in reached and cell in mutant.open),
-                not mutant.bugs or any(bug in trial.guards for trial in caught for bug in mutant.bugs),
-            )
-        )
-    return tuple(rows)
+    return tuple(
+        _make_row(name, mutant, by_mutant[index], cells)
+        for index, (name, mutant) in enumerate(mutants.items())
+    )
+
+
+def _make_row(
+    name: str, mutant: Expected, trials: Sequence[TrialResult], cells: Mapping[str, Cell]
+) -> MutantResult:
+    expected = [compile_glob(pattern) for pattern in mutant.fails]
+    failed = [f"{trial.id}:{c.path}" for trial in trials for c in trial.checks if c.verdict != "may"]
+    cases = tuple(dict.fromkeys(trial.case for trial in trials if _is_caught(trial)))
+    reached = {cells.get(case) for case in cases}
+    return MutantResult(
+        name,
+        cases,
+        tuple(id_ for id_ in failed if not any(pattern.match(id_) for pattern in expected)),
+        sum(trial.verdict in ("faulted", "hang") for trial in trials),
+        tuple(cell for cell in mutant.cells if cell not in reached and cell not in mutant.open),
+        tuple(cell for cell in mutant.cells if cell in reached and cell in mutant.open),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Unproven:
+    """A bug that a case guards against, although no mutant of its kinds fails the case."""
+
+    case: str
+    bug: str
+    kinds: tuple[str, ...]
+
+
+def find_unproven(
+    cases: Iterable[AnyCase], threads: Mapping[str, Thread], proofs: Container[tuple[str, str]]
+) -> tuple[Unproven, ...]:
+    """Return the guards of `cases` that no mutant proves; `proofs` are pairs of a kind and a case's id."""
+    guards = (
+        (case.id, bug, threads[bug].kinds if bug in threads else ()) for case in cases for bug in case.guards
+    )
+    return tuple(
+        Unproven(case, bug, kinds)
+        for case, bug, kinds in guards
+        if not any((kind, case) in proofs for kind in kinds)
+    )
 
 
 def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tuple[str, ...]:

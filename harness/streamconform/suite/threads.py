@@ -1,0 +1,86 @@
+"""Read `<specs>/threads.yaml`: the public threads about bugs that cases guard against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, Literal
+
+from streamconform.apis import APIS
+from streamconform.errors import Problem, SourceError
+from streamconform.model.case import AnyCase
+from streamconform.schemas import check_document
+from streamconform.yaml_text import reader
+
+ThreadPath = Literal["stream", "document", "request", "replay", "server", "function"]
+"""What the code does that has the bug; `function` if it belongs to no API."""
+FILE: Final = "threads.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A public thread; `says` is None if it was not found, and then nothing else is known."""
+
+    says: str | None
+    looked_up: str
+    """The date when it was read, or searched for in vain, as YYYY-MM-DD."""
+    kinds: tuple[str, ...] = ()
+    """Keys of `kinds.yaml`."""
+    apis: tuple[str, ...] = ()
+    """The APIs that the code with the bug reads or writes."""
+    paths: tuple[ThreadPath, ...] = ()
+    opinion: str | None = None
+    """What the maintainers said."""
+    path: str = ""
+    line: int = 0
+
+    def find_misfit(self, case: AnyCase) -> str | None:
+        """Return why `case` cannot guard against the bug, or None."""
+        if self.says is None:
+            return f"was not found on {self.looked_up}; remove it from `guards`"
+        if case.api is None:
+            return None if "function" in self.paths else "is not about a function that belongs to no API"
+        if case.api not in self.apis:
+            return f"is about {' and '.join(self.apis) or 'no API'}, and not about {case.api}"
+        return None
+
+
+def read_threads(specs: Path) -> Mapping[str, Thread]:
+    """Return the threads in `specs` by name; a missing file counts as empty.
+
+    Raises a `SourceError` that lists every problem in the file.
+    """
+    path = specs / FILE
+    if not path.exists():
+        return {}
+    document = reader.read(path)
+    problems = check_document("threads.v1", document) or tuple(_check_entries(document))
+    if problems:
+        raise SourceError(problems)
+    return {
+        name: Thread(
+            entry.get("says"),
+            entry.get("read") or entry["not_found"],
+            tuple(entry.get("kinds", ())),
+            tuple(entry.get("apis", ())),
+            tuple(entry.get("paths", ())),
+            entry.get("opinion"),
+            document.path,
+            document.line(("entries", name)) or 0,
+        )
+        for name, entry in document.value["entries"].items()
+    }
+
+
+def _check_entries(document: reader.Document) -> Iterator[Problem]:
+    """Yield the names that are out of order, and the APIs that do not exist."""
+    entries = document.value["entries"]
+    for before, name in pairwise(entries):
+        if name.lower() < before.lower():
+            yield document.problem(("entries", name), f"`{name}` belongs before `{before}`")
+    for name, entry in entries.items():
+        for at, api in enumerate(entry.get("apis", ())):
+            if api not in APIS:
+                yield document.problem(("entries", name, "apis", at), f"no API `{api}`")
