@@ -420,6 +420,28 @@ def test_the_answer_without_streaming_equals_its_stream_but_for_the_text_of_its_
     assert found == expected
 
 
+SEQUENCES: list[tuple[str, Any, str | None]] = [
+    ("stop_sequence", {"stop_sequence": "END"}, "END"),
+    ("stop_sequence", {"delta": {"stop_sequence": "END"}}, "END"),
+    ("stop_sequence", {"stop_sequence": None}, None),
+    ("stop_sequence", ["END"], None),
+    ("stop_sequence", None, None),
+    ("end_turn", {"stop_sequence": "END"}, None),
+]
+
+
+@pytest.mark.parametrize(("reason", "fields", "sequence"), SEQUENCES)
+def test_the_matched_sequence_is_among_the_members_of_the_models_answer(
+    reason: str, fields: Any, sequence: str | None
+) -> None:
+    end = {"stopReason": reason, "additionalModelResponseFields": fields}
+    stream = START + whole_text("Hi") + frame("messageStop", end) + metadata(usage=USAGE)
+    document = {"output": {"message": {"content": [{"text": "Hi"}]}}, **end, "usage": USAGE}
+    read = decode_document(json.dumps(document).encode(), "bedrock-converse", pricing=PRICES).to_json()
+    assert decode(stream).outcome["stop"]["sequence"] == sequence
+    assert read["stop"]["sequence"] == sequence
+
+
 def test_cited_text_of_a_document_is_text_with_citations() -> None:
     content = [{"citationsContent": {"content": [{"text": "a"}], "citations": [{"title": "t"}]}}]
     document = {"output": {"message": {"content": content}}, "stopReason": "end_turn"}

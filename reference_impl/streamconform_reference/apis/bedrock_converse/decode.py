@@ -106,6 +106,15 @@ HANDLERS: Final[Mapping[str, Handler]] = {
 }
 
 
+def _find_sequence(fields: object) -> str | None:
+    """Return the stop sequence among the members of the model's own answer, or None."""
+    if not isinstance(fields, dict):
+        return None
+    delta = fields.get("delta")
+    found = (holder.get("stop_sequence") for holder in (fields, delta) if isinstance(holder, dict))
+    return next((value for value in found if isinstance(value, str)), None)
+
+
 class BedrockConverseDecoder(Decoder):
     """Decodes one response of `POST /model/{modelId}/converse-stream`."""
 
@@ -158,12 +167,13 @@ class BedrockConverseDecoder(Decoder):
     def stop(self, raw: str, fields: object) -> None:
         """Set the stop reason, and the matched stop sequence if the request asked for it; end open blocks.
 
-        `fields` are the members of the model's own answer that the request named, such as `/stop_sequence`.
+        `fields` are the members of the model's own answer that the request named: Claude's `/stop_sequence`,
+        or in the event of a stream, `/delta/stop_sequence` (https://github.com/vercel/ai/pull/11410).
         """
         self.stop_reason = raw
         reason = STOP_REASONS.get(raw, "other")
-        sequence = fields.get("stop_sequence") if isinstance(fields, dict) else None
-        self.message.stop(reason, raw or None, sequence=sequence if isinstance(sequence, str) else None)
+        sequence = _find_sequence(fields) if raw == "stop_sequence" else None
+        self.message.stop(reason, raw or None, sequence=sequence)
         self.message.end_all(calls=reason not in _TRUNCATING)
 
     def end_of_body(self) -> None:
