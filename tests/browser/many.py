@@ -15,8 +15,12 @@ from ..bundled_suite import cases
 
 @cache
 def streams() -> tuple[str, ...]:
-    """Return the ids of the bundled cases that have bytes."""
-    return tuple(case.id for case in cases() if case.api)
+    """Return the ids of the bundled cases that have bytes, but for one if their number is a multiple of 13.
+
+    There are 13 verdicts in a row, so each case would have the same one in every delivery.
+    """
+    ids = tuple(case.id for case in cases() if case.api)
+    return ids if len(ids) % 13 else ids[1:]
 
 
 def many(small: Results, trials: int, implementations: int) -> Results:

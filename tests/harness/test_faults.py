@@ -188,8 +188,8 @@ def test_the_only_cut_of_a_kind_falls_inside_a_content_block():
     ]
     open_blocks = [types.count("content_block_start") - types.count("content_block_stop") for types in cuts]
     assert len(cuts) > 20
-    # Some recordings have no block with two pieces.
-    assert sum(count > 0 for count in open_blocks) > 0.9 * len(cuts)
+    # Some streams have no block with two pieces, or a block that ends twice.
+    assert sum(count > 0 for count in open_blocks) > 0.85 * len(cuts)
 
 
 def test_text_that_arrived_is_counted_as_far_as_it_is_sure():

@@ -52,6 +52,7 @@ WRITERS = {
     "dev/streamconform_dev/matrix/trial_order.py": "ids of trials",
     "dev/streamconform_dev/mutation/__main__.py": "the output of mutmut",
     "dev/streamconform_dev/mutation/workspace.py": "code and tests",
+    "dev/streamconform_dev/names/write.py": "names in the types of libraries",
     "dev/streamconform_dev/pins/write_hashes.py": "digests of releases",
     "dev/streamconform_dev/pins/write_locks.py": "lock files of npm",
     "dev/streamconform_dev/site/build.py": "the website, from committed files",

@@ -47,6 +47,11 @@ TOLD_OTHERWISE: Mapping[str, str] = {
     "openai-chat/requests-history/long-id-of-another-api": "an id that is too long is respelled",
 }
 
+# Cases whose request loses something if it is read, and what.
+READ_IN_PART: Mapping[str, str] = {
+    "openai-chat/requests-vendors/reasoning-details-back-to-openrouter": "the type and id of a detail",
+}
+
 
 def read(case: CallCase) -> Json:
     """Return the conversation in a case's request, with the same facts."""
@@ -76,7 +81,8 @@ def test_a_request_read_and_built_again_is_the_same_request(name: str) -> None:
     case = CASES[name]
     conversation = read(case)
     assert find_problems("conversation.v1", conversation) == ()
-    assert REQUEST_BUILDERS[case.api](conversation) == REQUEST_BUILDERS[case.api](case.input)
+    same = REQUEST_BUILDERS[case.api](conversation) == REQUEST_BUILDERS[case.api](case.input)
+    assert same == (name not in READ_IN_PART), READ_IN_PART.get(name)
 
 
 @pytest.mark.parametrize("name", CASES)
