@@ -6,17 +6,19 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Unpack
 
-from streamconform_reference.adapter import DOCUMENTS, Adapter, adapter, describe_adapter
+from streamconform_reference.adapter import DOCUMENTS, Adapter, BytesRun, adapter, describe_adapter
 from streamconform_reference.apis import DECODERS
+from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Json
 
+from .json_values import close_json
 from .model import (
     ARGUMENTS,
     ARGUMENTS_TEXT,
+    BOTH,
     COMPLETE,
     CONTENT,
     ERROR,
@@ -26,7 +28,7 @@ from .model import (
     USAGE,
     Path,
 )
-from .registry import Bug, Named, Registry
+from .registry import Bug, Named, Registry, SharedMutants
 
 SAFE_INTEGER: Final = 2**53
 """The largest integer that a double holds together with its predecessor."""
@@ -37,6 +39,9 @@ DOUBLES: Final = ("google-generate",)
 """The APIs whose arguments are a `Struct`, which has doubles and no integers."""
 SOURCES_APART: Final = ("google-generate",)
 """The APIs that name the sources of an answer beside its text."""
+SAME_REASON_WITH_CALLS: Final = ("google-generate", "google-interactions", "ollama-chat")
+WITH_REASONS_FOR_CALLS: Final = tuple(api for api in DECODERS if api not in SAME_REASON_WITH_CALLS)
+"""The APIs that have a stop reason of their own for calls."""
 EVENT_STREAMS: Final = tuple(api for api in TEXTUAL if api != "ollama-chat")
 WITH_FIELDS: Final = tuple(api for api in EVENT_STREAMS if api != "cohere-chat")
 """The APIs whose events have fields such as `id` in some streams."""
@@ -47,22 +52,10 @@ OTHER_FIELD: Final = re.compile(rb"^(?:id|retry):", re.MULTILINE)
 NEXT_DATA_LINE: Final = re.compile(rb"(?<=[^\r\n])(\r?\n)(?=data:)")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One exchange, as `adapter` reads it."""
-
-    api: str
-    status: int
-    headers: dict[str, str]
-    pricing: dict[str, Any] | None
-    chunks: tuple[bytes, ...]
-    stream: bool
-
-
 class EveryApi(Registry):
     """Mutants that read all APIs, and report no events."""
 
-    paths: tuple[Path, ...] = ("stream", "document")
+    paths = BOTH
 
     def outcome(self, *apis: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Let the decorated function change the outcome of these APIs, or of all, in place."""
@@ -87,6 +80,12 @@ class EveryApi(Registry):
             return describe_without_events(broken, f"mutant:{name}", apis)
 
         return self.register(bug, make)
+
+
+class SomeApis(SharedMutants, EveryApi):
+    """Mutants of some APIs, which change payloads, decoders, bytes or outcomes."""
+
+    paths: tuple[Path, ...] = ("stream",)
 
 
 mutants = EveryApi()
@@ -119,7 +118,7 @@ def _read_once(
     chunks: tuple[bytes, ...],
     stream: bool,  # noqa: FBT001
 ) -> str:
-    *_, last = adapter(Answer(api, status, json.loads(headers), json.loads(pricing), chunks, stream))
+    *_, last = adapter(BytesRun(api, status, json.loads(headers), json.loads(pricing), chunks, stream))
     return json.dumps(last["outcome"])
 
 
@@ -216,7 +215,33 @@ def blank_lines_as_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
     yield BLANK_LINE.sub(b"\n?\n", b"".join(chunks))
 
 
+@mutants.outcome(
+    trials="once and broken", kind="damage-unnoticed", fails=(*ERROR, *CONTENT, "**:model", "**:response_id")
+)
+def damage_as_the_end(outcome: Json) -> None:
+    """Stops reading where the bytes are damaged, and reports what came before as the answer."""
+    if outcome["status"] == "error" and outcome["error"]["type"] == "protocol":
+        outcome |= {"status": "complete", "error": None}
+        outcome["stop"]["reason"] = "stop"
+
+
 # The end
+
+
+@mutants.chunks(*DECODERS, kind="cut-as-complete", paths=("document",), fails=GIVES_UP)
+def cut_document_closed(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Closes the JSON of a document that was cut, and reads it as a whole one."""
+    body = b"".join(chunks)
+    if body.lstrip().startswith(b"{") and not codec.is_json(body):
+        body = close_json(body.decode("utf-8", "ignore")).encode()
+    yield body
+
+
+@mutants.outcome(*WITH_REASONS_FOR_CALLS, kind="stop-guessed", fails=STATUS)
+def reason_from_the_calls(outcome: Json) -> None:
+    """Reports tool_use for every complete answer with a call of the client, whatever ended it."""
+    if outcome["status"] == "complete" and _client_calls(outcome):
+        outcome["stop"]["reason"] = "tool_use"
 
 
 @mutants.outcome(trials="once and broken", kind="cut-as-complete", paths=("stream",), fails=STATUS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from streamconform_reference.apis.google_generate.calls import FunctionCalls
@@ -14,14 +14,12 @@ from streamconform_reference.framing.sse import SseFraming
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Json
 
-from .every_api import EveryApi
-from .json_values import close_json, drop_key, object_at
-from .model import ARGUMENTS, COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE
-from .registry import SharedMutants
+from .every_api import SomeApis
+from .json_values import drop_key, object_at
+from .model import ARGUMENTS, BOTH, COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE
 
 _GOOGLE: Final = ("google-generate", "google-interactions")
 _ALL: Final = (*_GOOGLE, "ollama-chat")
-_BOTH: Final = ("stream", "document")
 _PART: Final = {"text", "thought", "thoughtSignature", "videoMetadata", *PARTS}
 _STEPS: Final = {"user_input", "model_output", "thought", "function_call", "text"}
 _RECORD: Final = {
@@ -31,11 +29,7 @@ _RECORD: Final = {
 }
 
 
-class GoogleAndOllamaMutants(SharedMutants, EveryApi):
-    """Mutants that change payloads, decoders, bytes or outcomes of these APIs."""
-
-
-mutants = GoogleAndOllamaMutants()
+mutants = SomeApis()
 
 
 def _candidates(payload: Payload) -> list[Payload]:
@@ -60,39 +54,10 @@ def _steps(payload: Payload) -> list[Payload]:
 # Bytes
 
 
-@mutants.outcome(*_ALL, trials="once and broken", kind="damage-unnoticed", paths=_BOTH, fails=ERROR)
-def damage_as_a_normal_end(outcome: Json) -> None:
-    """Stops reading where the bytes are damaged, and reports what came before as the answer."""
-    if outcome["status"] == "error" and outcome["error"]["type"] == "protocol":
-        outcome |= {"status": "complete", "error": None}
-        outcome["stop"]["reason"] = "stop"
-
-
-@mutants.chunks(*_ALL, kind="cut-as-complete", paths=("document",), fails=GIVES_UP)
-def cut_json_closed(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Closes the JSON of an answer that was cut, and reads it as a whole one."""
-    body = b"".join(chunks)
-    if body.lstrip().startswith(b"{") and not codec.is_json(body):
-        body = close_json(body.decode("utf-8", "ignore")).encode()
-    yield body
-
-
-@mutants.chunks(
-    "ollama-chat",
-    kind="keep-alives-read",
-    paths=("stream",),
-    fails=GIVES_UP,
-)
-def blank_line_as_record(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Parses an empty line as a record."""
-    lines = b"".join(chunks).split(b"\n")
-    yield b"\n".join([line if line.strip() else b"empty" for line in lines[:-1]] + lines[-1:])
-
-
 # Forms of values
 
 
-@mutants.payloads(*_ALL, kind="unknown-fatal", paths=_BOTH, fails=GIVES_UP)
+@mutants.payloads(*_ALL, kind="unknown-fatal", paths=BOTH, fails=GIVES_UP)
 def unknown_form_fatal(payload: Payload) -> Payload:
     """Fails on a kind of part, a type of step or a member of a record that it does not know."""
     if (
@@ -107,7 +72,7 @@ def unknown_form_fatal(payload: Payload) -> Payload:
     return payload
 
 
-@mutants.payloads("google-interactions", kind="absent-fatal", paths=_BOTH, fails=GIVES_UP)
+@mutants.payloads("google-interactions", kind="absent-fatal", paths=BOTH, fails=GIVES_UP)
 def optional_members_required(payload: Payload) -> Payload:
     """Fails if an update has no id, or a listed step no content."""
     if payload.get("event_type") == "interaction.status_update" and "interaction_id" not in payload:
@@ -121,7 +86,7 @@ def optional_members_required(payload: Payload) -> Payload:
 @mutants.payloads(
     "google-generate",
     kind="absent-fatal",
-    paths=_BOTH,
+    paths=BOTH,
     fails=GIVES_UP,
 )
 def content_without_parts_fatal(payload: Payload) -> Payload:
@@ -135,7 +100,7 @@ def content_without_parts_fatal(payload: Payload) -> Payload:
 @mutants.payloads(
     "ollama-chat",
     kind="absent-fatal",
-    paths=_BOTH,
+    paths=BOTH,
     fails=(*ERROR, *USAGE, *CONTENT, "**:invariant.**"),
 )
 def missing_count_fatal(payload: Payload) -> Payload:
@@ -152,7 +117,7 @@ class OnlyEventsRead:
     framing_factory: type[Framing] = SseFraming
 
 
-@mutants.payloads("google-generate", kind="old-form-unread", paths=_BOTH, fails=(*STATUS, *ERROR))
+@mutants.payloads("google-generate", kind="old-form-unread", paths=BOTH, fails=(*STATUS, *ERROR))
 def only_names_of_reasons_read(payload: Payload) -> Payload:
     """Reads a finish reason only as a name, and not as a number."""
     for candidate in _candidates(payload):
@@ -173,7 +138,7 @@ def outputs_unread(payload: Payload) -> Payload:
     return changed
 
 
-@mutants.payloads("ollama-chat", kind="old-form-unread", paths=_BOTH, fails=GIVES_UP)
+@mutants.payloads("ollama-chat", kind="old-form-unread", paths=BOTH, fails=GIVES_UP)
 def done_reason_required(payload: Payload) -> Payload:
     """Takes a record for the last one only if it has `done_reason`, which older servers do not send."""
     return payload if payload.get("done_reason") else {**payload, "done": False}
@@ -182,7 +147,7 @@ def done_reason_required(payload: Payload) -> Payload:
 # The end
 
 
-@mutants.outcome(*_ALL, kind="stop-guessed", paths=_BOTH, fails=(*STOP_REASON, *STATUS))
+@mutants.outcome(*_ALL, kind="stop-guessed", paths=BOTH, fails=(*STOP_REASON, *STATUS))
 def empty_answer_as_blocked(outcome: Json) -> None:
     """Takes every answer without content for one that a filter stopped."""
     if outcome["status"] == "complete" and not any(
@@ -314,7 +279,7 @@ class StartAndFragmentsJoined:
     steps_factory = _StartAndFragments
 
 
-@mutants.payloads("google-generate", kind="arguments-changed", paths=_BOTH, fails=ARGUMENTS)
+@mutants.payloads("google-generate", kind="arguments-changed", paths=BOTH, fails=ARGUMENTS)
 def null_arguments_dropped(payload: Payload) -> Payload:
     """Drops null and empty values among the arguments of a call."""
     for part in _parts(payload):
@@ -375,13 +340,13 @@ class ThoughtPerSummary:
     steps_factory = _SplitThoughts
 
 
-@mutants.outcome("google-interactions", kind="details-lost", paths=_BOTH, fails=("**:continuation",))
+@mutants.outcome("google-interactions", kind="details-lost", paths=BOTH, fails=("**:continuation",))
 def continuation_unread(outcome: Json) -> None:
     """Reports that an answer has to be continued, but loses the token for the next request."""
     outcome["continuation"] = None
 
 
-@mutants.payloads("google-generate", kind="details-lost", paths=_BOTH, fails=(*CONTENT, *USAGE))
+@mutants.payloads("google-generate", kind="details-lost", paths=BOTH, fails=(*CONTENT, *USAGE))
 def queries_unread(payload: Payload) -> Payload:
     """Loses the queries beside the answer, which say that Google Search ran and what is billed."""
     for candidate in _candidates(payload):
@@ -389,7 +354,7 @@ def queries_unread(payload: Payload) -> Payload:
     return payload
 
 
-@mutants.payloads("google-generate", kind="sources-lost", paths=_BOTH, fails=(*CONTENT, *USAGE))
+@mutants.payloads("google-generate", kind="sources-lost", paths=BOTH, fails=(*CONTENT, *USAGE))
 def grounding_unread(payload: Payload) -> Payload:
     """Reads the text of an answer, but not the metadata that names its sources."""
     for candidate in _candidates(payload):
@@ -439,7 +404,7 @@ class FirstRecordCounts:
         super().read({**payload, **self.first})  # type: ignore[misc]
 
 
-@mutants.payloads(*_GOOGLE, kind="other-counts", paths=_BOTH, fails=USAGE)
+@mutants.payloads(*_GOOGLE, kind="other-counts", paths=BOTH, fails=USAGE)
 def output_from_the_totals(payload: Payload) -> Payload:
     """Subtracts the prompt from the total for the output, although the total includes the tools' tokens."""
     usage = object_at(payload, "usageMetadata")
@@ -453,7 +418,7 @@ def output_from_the_totals(payload: Payload) -> Payload:
     return payload
 
 
-@mutants.decoder("ollama-chat", kind="other-counts", paths=_BOTH, fails=USAGE)
+@mutants.decoder("ollama-chat", kind="other-counts", paths=BOTH, fails=USAGE)
 class RecordsAsTokens:
     """Counts each record as one token of the output."""
 
@@ -464,7 +429,7 @@ class RecordsAsTokens:
         super().read({**payload, "eval_count": self.records})  # type: ignore[misc]
 
 
-@mutants.decoder(*_ALL, kind="price-variant-ignored", paths=_BOTH, fails=("**:cost.**",))
+@mutants.decoder(*_ALL, kind="price-variant-ignored", paths=BOTH, fails=("**:cost.**",))
 class PriceTiersIgnored:
     """Ignores that a long prompt has higher prices."""
 

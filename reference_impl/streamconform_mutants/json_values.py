@@ -43,7 +43,7 @@ def close_json(text: str) -> str:
 
 
 def replace_halves(value: Any) -> Any:
-    """Return the JSON value with each half of a surrogate pair that stands alone replaced by U+FFFD."""
+    """Return the JSON value with each unpaired surrogate replaced by U+FFFD."""
     if isinstance(value, str):
         return _HALF.sub("\ufffd", value)
     if isinstance(value, dict):

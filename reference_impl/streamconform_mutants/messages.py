@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from streamconform_reference.apis.anthropic_messages.content import BLOCK_STARTS
@@ -13,22 +12,16 @@ from streamconform_reference.framing import Frame
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Json
 
-from .every_api import EveryApi
-from .json_values import close_json, drop_key, object_at
-from .model import ARGUMENTS, COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE
-from .registry import SharedMutants
+from .every_api import SomeApis
+from .json_values import drop_key, object_at
+from .model import ARGUMENTS, BOTH, COMPLETE, CONTENT, ERROR, GIVES_UP, USAGE
 
 _ANTHROPIC: Final = ("anthropic-messages", "bedrock-invoke")
 _ALL: Final = (*_ANTHROPIC, "bedrock-converse")
-_BOTH: Final = ("stream", "document")
 _MORE_BLOCKS: Final = ("container_upload", "compaction")
 
 
-class MessagesMutants(SharedMutants, EveryApi):
-    """Mutants that change payloads, decoders, bytes or outcomes of these APIs."""
-
-
-mutants = MessagesMutants()
+mutants = SomeApis()
 
 
 # Bytes
@@ -43,23 +36,6 @@ class BrokenEventSkipped:
             super().receive_frame(frame)  # type: ignore[misc]
 
 
-@mutants.outcome(*_ALL, kind="damage-unnoticed", paths=("document",), fails=(*ERROR, *CONTENT))
-def page_as_empty_answer(outcome: Json) -> None:
-    """Reports a body that is not JSON as an empty answer."""
-    if outcome["status"] == "error" and outcome["error"]["type"] == "protocol":
-        outcome |= {"status": "complete", "error": None, "content": []}
-        outcome["stop"]["reason"] = "stop"
-
-
-@mutants.chunks(*_ALL, kind="cut-as-complete", paths=("document",), fails=GIVES_UP)
-def cut_document_repaired(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Closes the JSON of a document that was cut, and reads it as a whole one."""
-    body = b"".join(chunks)
-    if body.lstrip().startswith(b"{") and not codec.is_json(body):
-        body = close_json(body.decode("utf-8", "ignore")).encode()
-    yield body
-
-
 @mutants.payloads(*_ANTHROPIC, kind="keep-alives-read", fails=GIVES_UP)
 def ping_fatal(payload: Payload) -> Payload:
     """Fails on a ping."""
@@ -71,7 +47,7 @@ def ping_fatal(payload: Payload) -> Payload:
 # Forms of values
 
 
-@mutants.payloads(*_ANTHROPIC, kind="unknown-fatal", paths=_BOTH, fails=GIVES_UP)
+@mutants.payloads(*_ANTHROPIC, kind="unknown-fatal", paths=BOTH, fails=GIVES_UP)
 def unknown_block_fatal(payload: Payload) -> Payload:
     """Fails on a block of an unknown type."""
     for block in [*object_at(payload, "message").get("content", ()), object_at(payload, "content_block")]:
@@ -81,7 +57,7 @@ def unknown_block_fatal(payload: Payload) -> Payload:
     return payload
 
 
-@mutants.decoder("bedrock-converse", kind="unknown-fatal", paths=_BOTH, fails=GIVES_UP)
+@mutants.decoder("bedrock-converse", kind="unknown-fatal", paths=BOTH, fails=GIVES_UP)
 class UnknownMemberFatal:
     """Fails on a start or a delta of an unknown kind."""
 
@@ -93,7 +69,7 @@ class UnknownMemberFatal:
         super().read_event(kind, body)  # type: ignore[misc]
 
 
-@mutants.payloads(*_ALL, kind="absent-fatal", paths=_BOTH, fails=GIVES_UP)
+@mutants.payloads(*_ALL, kind="absent-fatal", paths=BOTH, fails=GIVES_UP)
 def cache_counts_required(payload: Payload) -> Payload:
     """Fails if the counts of the cache are missing from the usage."""
     counted = [object_at(payload, "message"), object_at(payload, "metadata"), payload]
@@ -103,7 +79,7 @@ def cache_counts_required(payload: Payload) -> Payload:
     return payload
 
 
-@mutants.payloads(*_ALL, kind="old-form-unread", paths=_BOTH, fails=USAGE)
+@mutants.payloads(*_ALL, kind="old-form-unread", paths=BOTH, fails=USAGE)
 def only_split_writes_read(payload: Payload) -> Payload:
     """Reads cache writes only from the split by lifetime, which older models do not send."""
     text = json.dumps(payload)
@@ -114,16 +90,6 @@ def only_split_writes_read(payload: Payload) -> Payload:
 
 
 # The end
-
-
-@mutants.outcome(*_ALL, kind="stop-guessed", paths=_BOTH, fails=(*STOP_REASON, *STATUS))
-def calls_as_the_reason(outcome: Json) -> None:
-    """Reports tool_use for every answer with a call of the client, whatever ended it."""
-    called = any(
-        block["type"] == "tool_call" and block["executor"] != "provider" for block in outcome["content"]
-    )
-    if called and outcome["status"] == "complete":
-        outcome["stop"]["reason"] = "tool_use"
 
 
 @mutants.decoder(*_ANTHROPIC, kind="end-too-early", fails=(*ERROR, *USAGE, *COMPLETE))
@@ -237,7 +203,7 @@ class StrayStopFatal:
         super().read(payload)  # type: ignore[misc]
 
 
-@mutants.outcome(*_ALL, kind="details-lost", paths=_BOTH, fails=CONTENT)
+@mutants.outcome(*_ALL, kind="details-lost", paths=BOTH, fails=CONTENT)
 def other_blocks_emptied(outcome: Json) -> None:
     """Keeps only the kind of a block that is neither text nor thinking nor a call."""
     for block in outcome["content"]:
@@ -275,14 +241,14 @@ class FirstCountsKept:
             self.message.report_usage({name: getattr(before, name) for name in counts})
 
 
-@mutants.payloads(*_ALL, kind="price-variant-ignored", paths=_BOTH, fails=USAGE)
+@mutants.payloads(*_ALL, kind="price-variant-ignored", paths=BOTH, fails=USAGE)
 def cache_lifetimes_unread(payload: Payload) -> Payload:
     """Prices cache writes of every lifetime like the shortest."""
     changed: Payload = drop_key(drop_key(payload, "cache_creation"), "cacheDetails")
     return changed
 
 
-@mutants.payloads("bedrock-converse", kind="other-counts", paths=_BOTH, fails=USAGE)
+@mutants.payloads("bedrock-converse", kind="other-counts", paths=BOTH, fails=USAGE)
 def output_from_the_total(payload: Payload) -> Payload:
     """Subtracts the input from the total for the output, although the total includes the cache."""
     for holder in (payload, object_at(payload, "metadata")):
@@ -292,7 +258,7 @@ def output_from_the_total(payload: Payload) -> Payload:
     return payload
 
 
-@mutants.payloads(*_ANTHROPIC, kind="other-counts", paths=_BOTH, fails=USAGE)
+@mutants.payloads(*_ANTHROPIC, kind="other-counts", paths=BOTH, fails=USAGE)
 def cache_reads_as_writes(payload: Payload) -> Payload:
     """Takes the tokens read from the cache for those written to it."""
     for holder in (payload, object_at(payload, "message")):

@@ -9,6 +9,8 @@ from streamconform_reference.adapter import Adapter
 
 Path = Literal["stream", "document", "request"]
 """What an implementation does with an API: the kind of case that catches a bug in it."""
+BOTH: Final[tuple[Path, ...]] = ("stream", "document")
+"""The paths on which an implementation reads an answer."""
 MutantTrials = Literal["all", "once", "once and broken"]
 """The trials of a case that a mutant runs. A bug in the outcome alone is the same in every delivery."""
 

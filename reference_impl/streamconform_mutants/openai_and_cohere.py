@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from streamconform_reference.apis.openai_responses.calls import CALLS
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
-from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Json
 
-from .every_api import EveryApi
-from .json_values import close_json, drop_key, object_at
-from .model import CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE, Path
-from .registry import SharedMutants
+from .every_api import SomeApis
+from .json_values import drop_key, object_at
+from .model import BOTH, CONTENT, GIVES_UP, STOP_REASON, USAGE
 
 _OPENAI: Final = ("openai-chat", "openai-responses")
 _ALL: Final = (*_OPENAI, "cohere-chat")
-_BOTH: Final = ("stream", "document")
 _CHOICE: Final = {"index", "delta", "message", "finish_reason", "logprobs"}
 _ITEMS: Final = {"message", "reasoning", *CALLS}
 _COHERE_PARTS: Final = {"text", "thinking"}
 _ENDS: Final = {"response.output_item.done", "content-end", "tool-call-end"}
 
 
-class SharedAndOutcomes(SharedMutants, EveryApi):
-    """Mutants that change payloads, decoders, bytes or outcomes of these APIs."""
-
-    paths: tuple[Path, ...] = ("stream",)
-
-
-mutants = SharedAndOutcomes()
+mutants = SomeApis()
 
 
 def _choices(payload: Payload) -> list[Payload]:
@@ -46,27 +36,10 @@ def _items(payload: Payload) -> list[Payload]:
 # Bytes
 
 
-@mutants.outcome(*_ALL, trials="once and broken", kind="damage-unnoticed", paths=_BOTH, fails=ERROR)
-def damage_as_the_end(outcome: Json) -> None:
-    """Stops reading where the bytes are damaged, and reports what came before as the answer."""
-    if outcome["status"] == "error" and outcome["error"]["type"] == "protocol":
-        outcome |= {"status": "complete", "error": None}
-        outcome["stop"]["reason"] = "stop"
-
-
-@mutants.chunks(*_ALL, kind="cut-as-complete", paths=("document",), fails=GIVES_UP)
-def cut_answer_closed(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Closes the JSON of an answer that was cut, and reads it as a whole one."""
-    body = b"".join(chunks)
-    if body.lstrip().startswith(b"{") and not codec.is_json(body):
-        body = close_json(body.decode("utf-8", "ignore")).encode()
-    yield body
-
-
 # Forms of values
 
 
-@mutants.payloads(*_ALL, kind="unknown-fatal", paths=_BOTH, fails=GIVES_UP)
+@mutants.payloads(*_ALL, kind="unknown-fatal", paths=BOTH, fails=GIVES_UP)
 def unknown_kind_fatal(payload: Payload) -> Payload:
     """Fails on a member of a choice, a type of an item, or a type of a part that it does not know."""
     message = object_at(object_at(payload, "delta"), "message")
@@ -80,7 +53,7 @@ def unknown_kind_fatal(payload: Payload) -> Payload:
     return payload
 
 
-@mutants.payloads(*_ALL, kind="absent-fatal", paths=_BOTH, fails=GIVES_UP)
+@mutants.payloads(*_ALL, kind="absent-fatal", paths=BOTH, fails=GIVES_UP)
 def usage_required(payload: Payload) -> Payload:
     """Fails if the end of an answer has no usage, or the usage has no details."""
     usages = {
@@ -94,7 +67,7 @@ def usage_required(payload: Payload) -> Payload:
     return payload
 
 
-@mutants.payloads("openai-chat", kind="old-form-unread", paths=_BOTH, fails=(*CONTENT, *STOP_REASON))
+@mutants.payloads("openai-chat", kind="old-form-unread", paths=BOTH, fails=(*CONTENT, *STOP_REASON))
 def function_call_unread(payload: Payload) -> Payload:
     """Reads `tool_calls`, but not the `function_call` of older models."""
     changed: Payload = drop_key(payload, "function_call")
@@ -116,14 +89,6 @@ def single_action_unread(payload: Payload) -> Payload:
 
 
 # The end
-
-
-@mutants.outcome(*_ALL, kind="stop-guessed", paths=_BOTH, fails=(*STOP_REASON, *STATUS))
-def reason_from_the_calls(outcome: Json) -> None:
-    """Reports tool_use for every answer with a call of the client, whatever ended it."""
-    calls = [block for block in outcome["content"] if block["type"] == "tool_call"]
-    if outcome["status"] == "complete" and any(call["executor"] != "provider" for call in calls):
-        outcome["stop"]["reason"] = "tool_use"
 
 
 @mutants.decoder(*_ALL, kind="end-too-early", fails=GIVES_UP)
@@ -224,7 +189,7 @@ def whole_answer_unread(payload: Payload) -> Payload:
     return payload
 
 
-@mutants.payloads("openai-responses", kind="details-lost", paths=_BOTH, fails=CONTENT)
+@mutants.payloads("openai-responses", kind="details-lost", paths=BOTH, fails=CONTENT)
 def phases_unread(payload: Payload) -> Payload:
     """Reads messages without their phase."""
     changed: Payload = drop_key(payload, "phase")
@@ -268,7 +233,7 @@ class EarlyUsageKept:
         super().read(payload)  # type: ignore[misc]
 
 
-@mutants.payloads(*_OPENAI, kind="other-counts", paths=_BOTH, fails=USAGE)
+@mutants.payloads(*_OPENAI, kind="other-counts", paths=BOTH, fails=USAGE)
 def total_as_output(payload: Payload) -> Payload:
     """Takes the total, which contains the input, for the output."""
     for holder, name in ((payload, "completion_tokens"), (object_at(payload, "response"), "output_tokens")):
@@ -278,7 +243,7 @@ def total_as_output(payload: Payload) -> Payload:
     return payload
 
 
-@mutants.payloads("cohere-chat", kind="other-counts", paths=_BOTH, fails=USAGE)
+@mutants.payloads("cohere-chat", kind="other-counts", paths=BOTH, fails=USAGE)
 def tokens_as_billed(payload: Payload) -> Payload:
     """Takes every token that the model read and wrote for a billed one."""
     holders = (object_at(payload, "delta"), object_at(payload, "response"))
@@ -288,7 +253,7 @@ def tokens_as_billed(payload: Payload) -> Payload:
     return payload
 
 
-@mutants.payloads("cohere-chat", kind="cache-counted-twice", paths=_BOTH, fails=USAGE)
+@mutants.payloads("cohere-chat", kind="cache-counted-twice", paths=BOTH, fails=USAGE)
 def cached_beside_billed(payload: Payload) -> Payload:
     """Adds the cached tokens to the billed ones, which already contain what they cost."""
     usage = object_at(object_at(payload, "delta"), "usage")
@@ -298,7 +263,7 @@ def cached_beside_billed(payload: Payload) -> Payload:
     return payload
 
 
-@mutants.payloads(*_OPENAI, kind="price-variant-ignored", paths=_BOTH, fails=("**:cost.**",))
+@mutants.payloads(*_OPENAI, kind="price-variant-ignored", paths=BOTH, fails=("**:cost.**",))
 def tier_ignored(payload: Payload) -> Payload:
     """Bills every request at the standard price, whatever tier served it."""
     changed: Payload = drop_key(payload, "service_tier")

@@ -18,12 +18,12 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import unquote
 
-from streamconform_reference.adapter import Adapter, adapter, adapter_for
+from streamconform_reference.adapter import Adapter, BytesRun, adapter, adapter_for
 from streamconform_reference.apis import DECODERS, DOCUMENT_READERS
 from streamconform_reference.decoding.decoder import Decoder
 from streamconform_reference.outcome import Json
 
-from .every_api import Answer, describe_without_events
+from .every_api import describe_without_events
 
 
 def load(path: str) -> Adapter:
@@ -74,7 +74,7 @@ def _change_outcome(change: Callable[[Json], Json | None]) -> Callable[[Any], It
 def _read_changed_chunks(change: Callable[[Any], Any]) -> Callable[[Any], Iterator[Json]]:
     def broken(run: Any) -> Iterator[Json]:
         chunks = tuple(change(run.chunks))
-        *_, last = adapter(Answer(run.api, run.status, run.headers, run.pricing, chunks, run.stream))
+        *_, last = adapter(BytesRun(run.api, run.status, run.headers, run.pricing, chunks, run.stream))
         yield last
 
     return broken

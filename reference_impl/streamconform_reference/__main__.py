@@ -12,33 +12,19 @@ import base64
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from streamconform_reference import adapter
 from streamconform_reference.decoding.decoder import Decoder
 from streamconform_reference.json_text import codec
 
-from .adapter import FUNCTIONS, open_decoder
+from .adapter import FUNCTIONS, BytesRun, open_decoder
 from .apis import DECODERS
 from .events import Event
 
 PROTOCOL: Final = 1
 INPUTS: Final = (*adapter.inputs, "push")
-
-
-@dataclass(frozen=True, slots=True)
-class BytesRun:
-    """A `run` message in the form that the adapter takes; in `push` mode it has no chunks yet."""
-
-    api: str
-    status: int
-    headers: Mapping[str, str]
-    request: Any
-    model: str | None
-    pricing: Mapping[str, Any] | None
-    chunks: tuple[bytes, ...]
-    stream: bool = True
 
 
 def build_hello() -> dict[str, Any]:
@@ -67,8 +53,6 @@ def parse_run(message: Mapping[str, Any]) -> BytesRun:
         api=message["api"],
         status=run_input["status"],
         headers=run_input["headers"],
-        request=message.get("request"),
-        model=message.get("model"),
         pricing=message.get("pricing"),
         chunks=tuple(base64.b64decode(chunk) for chunk in run_input.get("chunks", ())),
         stream=message.get("stream", True),

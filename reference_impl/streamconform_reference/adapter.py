@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, cast
 
 from streamconform_reference.decoding.decoder import Decoder
@@ -77,6 +77,19 @@ class Run(Protocol):
         """The body, one chunk per network read."""
 
     # A run may also have `stream`; if it is False, the body is a non-streaming answer.
+
+
+@dataclass(frozen=True, slots=True)
+class BytesRun:
+    """A `Run` whose bytes are given; in the protocol's `push` mode it has no chunks yet."""
+
+    api: str
+    status: int
+    headers: Mapping[str, str]
+    pricing: Mapping[str, Any] | None
+    chunks: tuple[bytes, ...]
+    stream: bool = True
+    """False if the body is a non-streaming answer."""
 
 
 class Adapter(Protocol):

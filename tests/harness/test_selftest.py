@@ -18,6 +18,7 @@ from streamconform.suite.expand import expand
 from streamconform.suite.kinds import Cell
 from streamconform.suite.threads import Thread
 from streamconform_dev.selftest.execute import make_group, run_groups
+from streamconform_dev.selftest.groups import group_mutants
 from streamconform_dev.selftest.kill import Expected, Unproven, find_idle_cases, find_unproven, make_matrix
 from streamconform_dev.selftest.replay import fails_round_trip
 from streamconform_mutants import MUTANTS
@@ -73,6 +74,16 @@ def test_the_results_are_those_of_a_run_whatever_the_number_of_workers(tmp_path)
     assert make_matrix(found, table, cells) == make_matrix(run.results.trials, table, cells)
     idle = find_idle_cases(group.case_ids, found)
     assert idle == find_idle_cases([trial.case for trial in run.results.trials], run.results.trials)
+
+
+def test_mutants_of_a_group_make_the_same_claims():
+    """The claims of its first mutant decide what is judged: one without events would fail for each event."""
+    one_of_each_api = {case.api: case for case in bundled_suite.streams()}
+    trials = tuple(expand(one_of_each_api.values(), ("as-is",), "bytes", 0, "none"))
+    groups = [*group_mutants(tuple(MUTANTS), trials)]
+    assert any(len(group.adapters) > 1 for group in groups)
+    for group in groups:
+        assert len({tuple(sorted(adapter.capabilities)) for adapter in group.adapters.values()}) == 1
 
 
 def test_a_right_parser_leaves_every_case_idle():

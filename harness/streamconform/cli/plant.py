@@ -1,4 +1,4 @@
-"""`conform run --plant FILE`: the options of such a run, and its answer."""
+"""`conform run --plant FILE`: run a planted bug, and print the cases that catch it."""
 
 from __future__ import annotations
 

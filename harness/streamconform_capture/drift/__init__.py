@@ -1,1 +1,1 @@
-"""Find what is not known in recorded answers: `lint --shapes FOLDER` and `record scenarios --refresh`."""
+"""Find unknown fields, types and values in answers: `lint --shapes FOLDER`, `record scenarios --refresh`."""

@@ -35,8 +35,8 @@ _ANYBODY: Final = frozenset(
 def name_server(base_url: str, header: str) -> str:
     """Return a name for the server at `base_url`, whose answer has the `Server` header `header`.
 
-    A server on this machine whose header names only an HTTP library is asked for its models. Others get no
-    request that the user did not make, and the name of their host is private, unless it is a provider's.
+    If the header names only an HTTP library and the server is on this machine, this requests its list of
+    models. Other servers get no extra request; their host names are private, except those of providers.
     """
     host = urlsplit(base_url).hostname or ""
     if host in HOSTS:

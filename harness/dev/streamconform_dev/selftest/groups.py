@@ -25,6 +25,7 @@ class _GroupKey(NamedTuple):
     functions: tuple[str, ...]
     paths: tuple[CasePath, ...]
     trials: MutantTrials
+    capabilities: tuple[str, ...]
 
 
 def group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Iterator[Group]:
@@ -37,7 +38,9 @@ def group_mutants(names: tuple[str, ...], trials: tuple[AnyTrial, ...]) -> Itera
     for name in names:
         adapter = MUTANTS[name].adapter
         functions = tuple(name for name in get_args(Function) if name in vars(adapter))
-        key = _GroupKey(tuple(adapter.apis), functions, MUTANTS[name].paths, MUTANTS[name].trials)
+        capabilities = tuple(adapter.capabilities)
+        mutant = MUTANTS[name]
+        key = _GroupKey(tuple(adapter.apis), functions, mutant.paths, mutant.trials, capabilities)
         groups.setdefault(key, {})[name] = adapter
     for key, adapters in groups.items():
         group_trials = tuple(trial for trial in trials if _is_for(trial, key))

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from streamconform.adapters.interface import Observation
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED, OF_STREAMS, Claims
 from streamconform.model.trial import RoundTrip, Trial
-from streamconform_reference.adapter import build_request
+from streamconform_reference.adapter import BytesRun, build_request
 
 CLAIMS: Final[Claims] = OF_STREAMS | {CALLED["request"][1]}
 Adapter = Callable[[Any], Iterator[Mapping[str, Any]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """One answer, as an adapter reads it."""
-
-    api: str
-    status: int
-    headers: Mapping[str, str]
-    pricing: Mapping[str, Any] | None
-    chunks: tuple[bytes, ...]
-    stream: bool
 
 
 def fails_round_trip(adapter: Adapter, trial: RoundTrip) -> bool:
@@ -47,8 +34,8 @@ def fails_round_trip(adapter: Adapter, trial: RoundTrip) -> bool:
 
 def _read(adapter: Adapter, answer: Trial) -> Any:
     case, cassette = answer.case, answer.case.cassette
-    exchange = Exchange(case.api, cassette.status, cassette.headers, case.pricing, answer.chunks, case.stream)
-    *_, last = adapter(exchange)
+    run = BytesRun(case.api, cassette.status, cassette.headers, case.pricing, answer.chunks, case.stream)
+    *_, last = adapter(run)
     return last["outcome"]
 
 
