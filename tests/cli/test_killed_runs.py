@@ -110,7 +110,7 @@ def list_programs(folder):
 
 
 def start(project):
-    """Start a run, and return it when every program waits."""
+    """Start a run, and return it when every program waits and the results file has a trial."""
     project.write()
     process = subprocess.Popen(
         (*CONFORM, *WORDS, "-n", "3"),
@@ -122,6 +122,8 @@ def start(project):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     wait_until(lambda: len(list(project.folder.glob("waits-*"))) == 3)
+    # A program may have answered while the run has not yet read its answers.
+    wait_until(lambda: list_ids(read_whole_lines(project.results)))
     return Run(project.folder, process, list_programs(project.folder))
 
 
