@@ -113,7 +113,7 @@ def compute_input_digest(trial: AnyTrial) -> str:
     for part in parts:
         digest.update(protocol.encode_request("", part, events=True))
     if isinstance(trial, RoundTrip):
-        digest.update(_encode([trial.case.conversation, trial.case.turns]))
+        digest.update(_encode({"given": trial.case.conversation, "turns": trial.case.turns}))
     return digest.hexdigest()[:16]
 
 
