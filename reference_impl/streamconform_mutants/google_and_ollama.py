@@ -215,7 +215,7 @@ class CallOfAKnownIdLost:
         return not known
 
 
-@mutants.decoder("google-interactions", kind="identity-trusted", fails=GIVES_UP)
+@mutants.decoder("google-interactions", kind="order-trusted", fails=GIVES_UP)
 class StopOfAnEndedStepFatal:
     """Fails on the end of a step that has ended, or that never began."""
 

@@ -62,6 +62,7 @@ BUNDLED = {
     "anthropic-messages": (
         "compaction-content-null",
         "cost-fast-mode",
+        "cost-fast-requested-standard-served",
         "cost-inference-in-the-us",
         "fallback-before-any-text",
         "id-shared-by-two-calls",
@@ -79,6 +80,8 @@ BUNDLED = {
         "guardrail-detects-only",
         "half-a-character-per-delta",
         "indices-with-gaps",
+        "stop-sequence",
+        "tool-at-the-index-of-text",
     ),
     "bedrock-invoke": (
         "block-stopped-twice",
@@ -96,6 +99,7 @@ BUNDLED = {
     ),
     "google-generate": (
         "cost-audio",
+        "cost-tier-ignores-output",
         "cost-traffic-type-flex",
         "escalation",
         "fields-missing-at-the-end",
@@ -120,6 +124,7 @@ BUNDLED = {
         "content-null-beside-thinking",
         "counts-in-every-record",
         "done-reason-before-the-end",
+        "eval-count-absent",
         "half-a-character-per-record",
         "id-shared-by-two-calls",
     ),
@@ -133,6 +138,7 @@ BUNDLED = {
         "finish-reason-max-tokens-in-capitals",
         "half-a-character-per-delta",
         "id-absent",
+        "id-shared-by-two-calls",
         "index-starts-at-one",
         "name-after-first-arguments",
         "name-empty-on-later-fragments",
