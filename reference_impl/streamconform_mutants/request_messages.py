@@ -176,6 +176,29 @@ def foreign_thinking_sent(conversation: Conversation) -> Conversation:
     return {**conversation, "messages": messages}
 
 
+@mutants.conversation(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    "google-generate",
+    "openai-chat",
+    "openai-responses",
+    kind="answer-in-another-form",
+    fails=(*_MESSAGES, "**:body.messages", *_CONTENTS, *_INPUT, "**:body.input"),
+)
+def foreign_answers_told(conversation: Conversation) -> Conversation:
+    """Sends an answer of another model, and the results of its calls, as what the user says about them."""
+    messages: list[Conversation] = []
+    for message in conversation["messages"]:
+        is_result = message["role"] == "tool" and messages[-1].get("is_told")
+        if is_result or message.get("model", conversation["model"]) != conversation["model"]:
+            told = message.get("results", message.get("content", ()))
+            said = [block.get("text", block.get("content", block.get("name"))) for block in told]
+            message = {"role": "user", "content": f"It said {said}.", "is_told": True}
+        messages.append(message)
+    return {**conversation, "messages": messages}
+
+
 @mutants.body(
     "google-generate",
     kind="signature-unsent",
@@ -477,6 +500,26 @@ def failure_untold(conversation: Conversation) -> Conversation:
     """Does not report to the model that a tool failed."""
     return _change_results(
         conversation, lambda result: {key: value for key, value in result.items() if key != "error"}
+    )
+
+
+@mutants.conversation(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    "cohere-chat",
+    "google-generate",
+    "google-interactions",
+    "ollama-chat",
+    "openai-chat",
+    "openai-responses",
+    kind="result-changed",
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
+)
+def failure_unexplained(conversation: Conversation) -> Conversation:
+    """Reports to the model that a tool failed, but not what the tool said."""
+    return _change_results(
+        conversation, lambda result: {**result, "content": "Failed."} if result.get("error") else result
     )
 
 

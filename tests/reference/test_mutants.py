@@ -53,6 +53,8 @@ IDLE = {
     ("missing-count-fatal", "**:content.**"),
     ("name-without-id-fatal", "**:usage.**"),
     ("name-without-id-fatal", "**:cost.**"),
+    ("null-content-beside-calls-fatal", "**:usage.**"),
+    ("null-content-beside-calls-fatal", "**:cost.**"),
     ("output-required", "**:content.**"),
     ("unknown-finish-reason-fatal", "**:content.**"),
 }
