@@ -64,6 +64,7 @@ BUNDLED = {
         "cost-fast-mode",
         "cost-inference-in-the-us",
         "fallback-before-any-text",
+        "fragment-behind-its-block",
         "id-shared-by-two-calls",
         "index-gap",
         "llama-cpp-multibyte-start",
