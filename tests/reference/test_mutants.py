@@ -67,6 +67,7 @@ BUNDLED = {
         "cost-fast-requested-standard-served",
         "cost-inference-in-the-us",
         "fallback-before-any-text",
+        "fragment-behind-its-block",
         "id-shared-by-two-calls",
         "index-gap",
         "llama-cpp-multibyte-start",
