@@ -70,8 +70,8 @@ def test_a_peer_names_an_adapter_apis_and_what_it_claims(peer):
     assert set(peer.apis) <= set(APIS)
     assert set(peer.claims_by_api) <= set(peer.apis)
     claims = {claim for api_claims in peer.capabilities.values() for claim in api_claims}
-    own = {"cost", "events"} if peer.language == "python" else {"requests", "documents"}
-    assert claims <= CAPABILITIES - (CLAIMED_BY_NAME - {"requests", "documents"}) - own
+    own = {"cost", "events"} if peer.language == "python" else {"documents"}
+    assert claims <= CAPABILITIES - (CLAIMED_BY_NAME - {"requests", "round_trips", "documents"}) - own
 
 
 def test_every_folder_with_an_adapter_is_a_library():

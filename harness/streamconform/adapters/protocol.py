@@ -205,13 +205,14 @@ def encode_request(id_: str, trial: AnyTrial, *, events: bool, feed: Feed = BYTE
 def _conversation_members(trial: Call | RoundTrip) -> dict[str, Any]:
     """Return the members of a run that sends a conversation: one request, or two for a round trip."""
     if isinstance(trial, Call):
-        conversation, pricing, results = trial.case.input, None, None
+        conversation, request, pricing, results = trial.case.input, None, None, None
     else:
         case = trial.case
-        conversation, pricing, results = case.conversation, case.second.pricing, list(case.results)
+        conversation, request = case.conversation, case.first.cassette.request.body
+        pricing, results = case.second.pricing, list(case.results)
     members = {
         "api": trial.case.api,
-        "request": None,
+        "request": request,
         "model": conversation["model"],
         "pricing": pricing,
         "conversation": conversation,

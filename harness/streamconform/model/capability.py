@@ -25,6 +25,7 @@ Capability = Literal[
     "raw_stop",
     "documents",
     "stateful",
+    "round_trips",
     "requests",
     "heal",
     "partial_json",
@@ -44,7 +45,16 @@ CALLED: Final[Mapping[Kind, tuple[Function, Capability]]] = {
 }
 """For each kind of case without bytes, the adapter function it calls and the capability it needs."""
 CLAIMED_BY_NAME: Final[Claims] = frozenset(
-    {"documents", "stateful", "requests", "heal", "partial_json", "assemble", "count_tokens"}
+    {
+        "documents",
+        "stateful",
+        "round_trips",
+        "requests",
+        "heal",
+        "partial_json",
+        "assemble",
+        "count_tokens",
+    }
 )
 """Capabilities that must be claimed by name.
 
@@ -53,3 +63,5 @@ Otherwise, a program that does not know `call` could not opt out of functions, a
 """
 OF_STREAMS: Final[Claims] = CAPABILITIES - CLAIMED_BY_NAME
 """The claims of an implementation that does not list its capabilities."""
+INCLUDED_IN: Final[Mapping[Capability, Capability]] = {"round_trips": "requests"}
+"""Capabilities that another one includes: a client that can send any history can also answer a call."""
