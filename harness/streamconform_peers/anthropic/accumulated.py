@@ -1,4 +1,7 @@
-"""`peer:anthropic-helper`: the Anthropic SDK's `messages.stream()` and the message that it accumulates."""
+"""`peer:anthropic-helper`: the Anthropic SDK's `messages.stream()` and the message that it accumulates.
+
+A conversation goes through the SDK's tool runner, whose streams are of the same kind.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from streamconform_peers.anthropic.errors import (
     get_client,
     read_usage,
 )
+from streamconform_peers.anthropic.tools import Answer, converse, read_stream
 from streamconform_peers.normal_form import (
     Block,
     ExceptionKeeper,
@@ -21,25 +25,32 @@ from streamconform_peers.normal_form import (
     get,
 )
 from streamconform_peers.stop_reasons import ANTHROPIC
+from streamconform_peers.turns import list_turns
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `messages.stream()`, built from `get_final_message()` and completed blocks."""
+    """Return the outcome of a run; for a conversation with several answers, also that of the first one."""
+    answers: list[Answer] = []
+    with ExceptionKeeper(describe_error) as kept:
+        _ask(run, answers)
+    last = answers[-1] if answers else Answer()
+    outcome = convert_message(last.message, kept, last.done)
+    if len(answers) < 2:
+        return outcome
+    return {"first": convert_message(answers[0].message, ExceptionKeeper()), "outcome": outcome}
+
+
+def _ask(run: Any, answers: list[Answer]) -> None:
+    """Append each answer, including one that ends with an exception."""
     request = {key: value for key, value in build_request(run).items() if key != "stream"}
     client = get_client(run)
+    if run.conversation is not None:
+        converse(client.beta.messages, request, list_turns(run), answers)
+        return
     # MCP servers are documented only for the beta resource.
     messages: Any = client.beta.messages if "mcp_servers" in request else client.messages
-    message: Any = None
-    done: set[int] = set()
-    keywords = build_keywords(messages.stream, request)
-    with ExceptionKeeper(describe_error) as kept, messages.stream(**keywords) as stream:
-        for event in stream:
-            if event.type == "content_block_stop":
-                done.add(event.index)
-            if message is not None or event.type == "message_start":  # there is no snapshot before this event
-                message = stream.current_message_snapshot
-        message = stream.get_final_message()
-    return convert_message(message, kept, done)
+    with messages.stream(**build_keywords(messages.stream, request)) as stream:
+        read_stream(stream, answers)
 
 
 def convert_message(
