@@ -5,7 +5,7 @@ A conversation goes through the SDK's tool runner, whose streams are of the same
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from streamconform_peers.anthropic.errors import (
@@ -17,6 +17,7 @@ from streamconform_peers.anthropic.errors import (
 from streamconform_peers.anthropic.tools import Answer, converse, read_stream
 from streamconform_peers.normal_form import (
     Block,
+    Error,
     ExceptionKeeper,
     build_call,
     build_keywords,
@@ -29,28 +30,38 @@ from streamconform_peers.turns import list_turns
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of a run; for a conversation with several answers, also that of the first one."""
-    answers: list[Answer] = []
-    with ExceptionKeeper(describe_error) as kept:
-        _ask(run, answers)
-    last = answers[-1] if answers else Answer()
-    outcome = convert_message(last.message, kept, last.done)
-    if len(answers) < 2:
-        return outcome
-    return {"first": convert_message(answers[0].message, ExceptionKeeper()), "outcome": outcome}
-
-
-def _ask(run: Any, answers: list[Answer]) -> None:
-    """Append each answer, including one that ends with an exception."""
-    request = {key: value for key, value in build_request(run).items() if key != "stream"}
+    """Return the outcome of `messages.stream()`; for a conversation, those of its answers."""
     client = get_client(run)
     if run.conversation is not None:
-        converse(client.beta.messages, request, list_turns(run), answers)
-        return
+        return answer_conversation(client, run, describe_error)
+    request = {key: value for key, value in build_request(run).items() if key != "stream"}
     # MCP servers are documented only for the beta resource.
     messages: Any = client.beta.messages if "mcp_servers" in request else client.messages
-    with messages.stream(**build_keywords(messages.stream, request)) as stream:
+    answers: list[Answer] = []
+    keywords = build_keywords(messages.stream, request)
+    with ExceptionKeeper(describe_error) as kept, messages.stream(**keywords) as stream:
         read_stream(stream, answers)
+    return _convert_answer(answers, kept)
+
+
+def answer_conversation(
+    client: Any, run: Any, describe_error: Callable[[Exception], Error | None]
+) -> dict[str, Any]:
+    """Return the outcome of a conversation's last answer and, if there are several, also of the first one."""
+    request = {key: value for key, value in build_request(run).items() if key != "stream"}
+    answers: list[Answer] = []
+    with ExceptionKeeper(describe_error) as kept:
+        converse(client.beta.messages, request, list_turns(run), answers)
+    outcome = _convert_answer(answers, kept)
+    if len(answers) < 2:
+        return outcome
+    return {"first": _convert_answer(answers[:1], ExceptionKeeper()), "outcome": outcome}
+
+
+def _convert_answer(answers: Sequence[Answer], kept: ExceptionKeeper) -> dict[str, Any]:
+    """Return the outcome of the last answer, if the library got as far as one."""
+    last = answers[-1] if answers else Answer()
+    return convert_message(last.message, kept, last.done)
 
 
 def convert_message(
