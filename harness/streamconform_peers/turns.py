@@ -19,6 +19,12 @@ def list_turns(run: Any) -> Sequence[Mapping[str, Any]]:
     return turns if turns is not None else [{"results": run.results}] if run.results is not None else []
 
 
+def join_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the last outcome; if there are several, together with the first one."""
+    last = dict(outcomes[-1])
+    return last if len(outcomes) < 2 else {"first": outcomes[0], "outcome": last}
+
+
 def match_results(
     results: Sequence[Result], calls: Sequence[Call], get_name: Callable[[Call], str]
 ) -> Iterator[tuple[Call, Result]]:
