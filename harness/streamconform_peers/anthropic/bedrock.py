@@ -25,7 +25,7 @@ def _get_shared_client() -> anthropic.AnthropicBedrock:
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `messages.create(stream=True)`, of the non-streaming message or of a conversation."""
+    """Return the outcome of `messages.create(stream=True)`, the non-streaming message or a conversation."""
     client = _get_shared_client().with_options(base_url=run.base_url, api_key=run.api_key)
     if run.conversation is not None:
         return answer_conversation(client, run, _describe_error)

@@ -58,7 +58,7 @@ def read_stream(stream: Any, answers: list[Answer]) -> None:
 
 
 def _build_tools(request: Mapping[str, Any], stretch: Stretch) -> list[Any]:
-    """Return the request's tools; those of the client get a function that returns the results in `stretch`."""
+    """Return the request's tools; the client's own ones get a function that returns results in `stretch`."""
     return [
         beta_tool(
             _make_function(tool["name"], stretch),

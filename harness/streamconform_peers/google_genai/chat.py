@@ -15,9 +15,7 @@ Part = Mapping[str, Any]
 """A tool result, or a part of a message's content, in the form used in conversations."""
 
 
-def converse(
-    client: Any, run: Any, turns: Sequence[Mapping[str, Any]], answers: list[list[Any]]
-) -> None:
+def converse(client: Any, run: Any, turns: Sequence[Mapping[str, Any]], answers: list[list[Any]]) -> None:
     """Append the chunks of each answer, including those before an exception."""
     body = dict(run.request)
     *history, message = body.pop("contents")
@@ -27,7 +25,7 @@ def converse(
     for turn in [*turns, {}]:
         answers.append([])
         for chunk in chat.send_message_stream(parts):
-            answers[-1].append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+            answers[-1].append(chunk)
         calls = [call for chunk in answers[-1] for call in chunk.function_calls or []]
         results = match_results(turn.get("results") or (), calls, lambda call: call.name)
         parts = [build_result(call, result) for call, result in results]

@@ -1,8 +1,8 @@
 """`peer:google-genai`: the Google Gen AI SDK's `generate_content_stream()`, with its parts joined in order.
 
-A conversation goes through `chats`. All fields of the request except `contents` go into `extra_body`. `APIError` is the provider's error; `httpx2`
-exceptions raised while reading mean a lost connection. The SDK returns signatures as bytes; the normal form
-uses base64.
+A conversation goes through `chats`. All fields of the request except `contents` go into `extra_body`.
+`APIError` is the provider's error; `httpx2` exceptions raised while reading mean a lost connection. The SDK
+returns signatures as bytes; the normal form uses base64.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _ask(run: Any, answers: list[list[Any]]) -> None:
         return
     answers.append([])
     for chunk in _request(run):
-        answers[-1].append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+        answers[-1].append(chunk)
 
 
 def _build_outcome(chunks: list[Any], error: Error | None) -> dict[str, Any]:

@@ -52,7 +52,11 @@ def converse(
 ) -> None:
     """Append an answer for each request, including one before an exception."""
     messages = build_messages(conversation["messages"], conversation.get("system"))
-    generator = build_generator(lambda chunk: answers[-1].chunks.append(chunk))
+
+    def add_chunk(chunk: Any) -> None:
+        answers[-1].chunks.append(chunk)
+
+    generator = build_generator(add_chunk)
     for stretch in split_turns(turns):
         recorder = Recorder(answers, len(messages), len(answers))
         agent = Agent(

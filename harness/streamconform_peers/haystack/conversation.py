@@ -28,7 +28,9 @@ def build_messages(messages: Sequence[Mapping[str, Any]], system: str | None = N
             case _:
                 history += [
                     ChatMessage.from_tool(
-                        build_content(result["content"]), calls[result["id"]], error=result.get("error", False)
+                        build_content(result["content"]),
+                        calls[result["id"]],
+                        error=result.get("error", False),
                     )
                     for result in message["results"]
                 ]

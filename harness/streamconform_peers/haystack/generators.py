@@ -112,8 +112,8 @@ def _build_outcome(api: str, answer: Answer, error: Error | None) -> dict[str, A
 
 def _describe_error(error: Exception) -> Error | None:
     # An `Agent` raises its own exception from the generator's.
-    is_wrapped = isinstance(error, PipelineRuntimeError) and isinstance(error.__cause__, Exception)
-    return describe_error(error.__cause__ if is_wrapped else error)
+    cause = error.__cause__ if isinstance(error, PipelineRuntimeError) else None
+    return describe_error(cause if isinstance(cause, Exception) else error)
 
 
 def _read_failure(meta: Mapping[str, Any]) -> Error | None:

@@ -29,8 +29,9 @@ def run_raw(run: Any) -> dict[str, Any]:
 
 
 def run_helper(run: Any) -> dict[str, Any]:
-    """Return the outcome of the completion that `chat.completions.stream()` accumulated; for a conversation
-    with several answers, also that of the first one.
+    """Return the outcome of the completion that `chat.completions.stream()` accumulated.
+
+    For a conversation with several answers, return that of the first one too.
     """
     request = build_request(run)
     messages = list(request["messages"])

@@ -17,7 +17,9 @@ def continue_chat(message: Any, turn: Mapping[str, Any]) -> list[Any]:
 
     Messages with the role `tool` contain only text, so images are in a message of the user.
     """
-    pairs = match_results(turn.get("results") or (), message.tool_calls or [], lambda call: call.function.name)
+    pairs = match_results(
+        turn.get("results") or (), message.tool_calls or [], lambda call: call.function.name
+    )
     added: list[Any] = [message]
     images: list[Part] = []
     for call, result in pairs:

@@ -31,8 +31,9 @@ def run_raw(run: Any) -> dict[str, Any]:
 
 
 def run_helper(run: Any) -> dict[str, Any]:
-    """Return the outcome of the final response of `responses.stream()`, or of its events if there is none; for a
-    conversation with several answers, also that of the first one.
+    """Return the outcome of the final response of `responses.stream()`, or of its events if there is none.
+
+    For a conversation with several answers, return that of the first one too.
     """
     request = build_request(run)
     prompt = request["input"]
@@ -56,7 +57,7 @@ def _stream(run: Any, request: dict[str, Any]) -> tuple[list[Any], Any, Exceptio
     keywords = build_keywords(responses.stream, request)
     with ExceptionKeeper(describe_error) as kept, responses.stream(**keywords) as stream:
         for event in stream:
-            events.append(event)  # noqa: PERF401 - events before an exception must be kept
+            events.append(event)  # noqa: PERF402 - events before an exception must be kept
         # `get_final_response()` raises unless the response completed.
         if any(event.type == "response.completed" for event in events):
             final = stream.get_final_response()

@@ -77,7 +77,7 @@ NOT_PARAMS: Final = ("model", "messages", "input", "tools", "stream", "stream_op
 
 
 def read_settings(run: Any) -> dict[str, Any]:
-    """Return the settings of a model's class, most of them the provider's own fields, from a run's request."""
+    """Return the settings of a model's class, most of them the provider's own fields, of a request."""
     request = run.request or {}
     params = {name: value for name, value in request.items() if name not in NOT_PARAMS}
     match run.api:

@@ -1,8 +1,9 @@
 """`peer:strands`: Strands' model providers, and the message that `stream_messages()` builds from events.
 
-An `Agent` streams through the same function, and has the conversations. Messages are in the Bedrock Converse format for every provider.
-If the stream raises, the text received so far is read from its events. The request's prompt and tools are
-sent in the library's own form. Input counts include the cache if the provider's counts do.
+An `Agent` streams through the same function, and has the conversations. Messages are in the Bedrock Converse
+format for every provider. If the stream raises, the text received so far is read from its events. The
+request's prompt and tools are sent in the library's own form. Input counts include the cache if the
+provider's counts do.
 """
 
 from __future__ import annotations
