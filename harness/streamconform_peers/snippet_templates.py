@@ -23,7 +23,7 @@ class Snippet:
     request: str | None
     """The code that sends a conversation; None if the peer does not claim requests."""
     conversation: str | None
-    """The code that has a conversation: a prompt, the results of the calls, and the answer; None if unknown."""
+    """The code that has a conversation: a prompt, the results of the calls, and the answer."""
     values: Mapping[str, str]
     """Values of the placeholders that do not depend on the finding."""
 

@@ -67,7 +67,7 @@ def split_turns(turns: Sequence[Mapping[str, Any]]) -> list[Stretch]:
     for turn in turns:
         results, messages = turn.get("results") or (), turn.get("messages") or ()
         stretch = stretches[-1]
-        stretch.rounds += bool(results)
+        stretch.rounds += bool(results) or not messages  # without either, a paused answer goes on
         stretch.results += results
         if messages:
             stretch.messages, stretch.ends_with_results = list(messages), bool(results)

@@ -17,6 +17,7 @@ from streamconform.errors import SelectionError
 from streamconform.model.case import CallCase
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.run.blame import Blame, load_snapshots
+from streamconform.run.round_trip import extend
 from streamconform.wire.framings import split
 from streamconform_peers import conversation_source
 from streamconform_peers.peer import Peer
@@ -161,16 +162,16 @@ def _write_request_program(peer: Peer, snippet: Snippet, api: str, conversation:
 def _write_conversation_program(peer: Peer, snippet: Snippet, trial: RoundTrip) -> str:
     """Return a program in which the library has the conversation, and the server prints its requests."""
     assert snippet.conversation is not None, "the caller has checked it"
-    case, cassette = trial.case, trial.first.case.cassette
+    case, cassette = trial.case, trial.answers[0].case.cassette
     results: dict[str, list[str]] = {}
-    for result in case.results:
-        if not isinstance(result["content"], str):
-            raise SelectionError(f"`{trial.id}` has a result that is not text; choose another trial")
+    for result in case.turns[0].results:
         results.setdefault(result["name"], []).append(result["content"])
+    if len(case.turns) > 1 or not all(isinstance(text, str) for texts in results.values() for text in texts):
+        raise SelectionError(f"`{trial.id}` has more than one turn, or not only text; choose another trial")
     server = {
         "STATUS": "200",
         "TYPE": json.dumps(cassette.content_type or "text/event-stream"),
-        "STREAM": "\n".join(map(_format_answer, (trial.first, trial.second))),
+        "STREAM": "\n".join(map(_format_answer, trial.answers)),
         "READ": f"print(self.path, json.dumps(json.loads({READ}), indent=1))",
         "SEND": "self.wfile.write(STREAM.pop(0))",
     }
@@ -306,18 +307,14 @@ def _describe_conversation(peer: Peer, api: str, conversation: Mapping[str, Any]
 
 
 def _join_round_trip(trial: RoundTrip) -> Mapping[str, Any]:
-    """Return the conversation of the second request, with the answer as the reference reads it."""
-    outcome = Blame(load_snapshots()).list_outcomes(trial.first)[-1][1]
-    blocks = [
-        {key: value for key, value in asdict(block).items() if value is not None and key != "absent"}
-        for block in outcome.content
-    ]
-    # A spec names results by their tool, because the ids of the calls come from the recorded answer.
-    calls = [block for block in blocks if block["type"] == "tool_call"]
-    results = [
-        {**result, "id": next(call["id"] for call in calls if call["name"] == result["name"])}
-        for result in trial.case.results
-    ]
+    """Return the conversation of the last request, with the answers as the reference reads them."""
     conversation = trial.case.conversation
-    turns = ({"role": "assistant", "content": blocks}, {"role": "tool", "results": results})
-    return {**conversation, "messages": [*conversation["messages"], *turns]}
+    blame = Blame(load_snapshots())
+    for answer, turn in zip(trial.answers, trial.case.turns, strict=False):
+        outcome = blame.list_outcomes(answer)[-1][1]
+        blocks = [
+            {key: value for key, value in asdict(block).items() if key != "absent"}
+            for block in outcome.content
+        ]
+        conversation = extend(conversation, {"content": blocks}, turn)
+    return conversation
