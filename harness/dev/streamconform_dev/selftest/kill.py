@@ -62,7 +62,7 @@ def _make_row(
 ) -> MutantResult:
     expected = [compile_glob(pattern) for pattern in mutant.fails]
     failed = [f"{trial.id}:{c.path}" for trial in trials for c in trial.checks if c.verdict != "may"]
-    cases = tuple(dict.fromkeys(trial.case for trial in trials if _is_caught(trial)))
+    cases = tuple(dict.fromkeys(trial.case for trial in trials if is_caught(trial)))
     reached = {cells.get(case) for case in cases}
     return MutantResult(
         name,
@@ -103,9 +103,10 @@ def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tupl
     every case that has faults.
     """
     # Calls have no stream, so their delivery is None.
-    catching = {trial.case for trial in trials if _is_caught(trial) and trial.delivery in (None, *DELIVERIES)}
+    catching = {trial.case for trial in trials if is_caught(trial) and trial.delivery in (None, *DELIVERIES)}
     return tuple(dict.fromkeys(case for case in cases if case not in catching))
 
 
-def _is_caught(result: TrialResult) -> bool:
+def is_caught(result: TrialResult) -> bool:
+    """Return whether the case catches the mutant, if only in a `should`."""
     return result.verdict in ("fail", "warn")
