@@ -18,6 +18,7 @@ mutants = RequestMutants()
 _OWN_BLOCKS: Final = ("text", "image", "thinking", "redacted_thinking", "tool_use", "tool_result")
 Block = dict[str, Any]
 
+_CALL_ITEMS: Final = ("function_call", "custom_tool_call")
 _MESSAGES: Final = ("**:body.messages.**",)
 _CONTENTS: Final = ("**:body.contents", "**:body.contents.**")
 _INPUT: Final = ("**:body.input.**",)
@@ -173,6 +174,30 @@ def foreign_thinking_sent(conversation: Conversation) -> Conversation:
         {key: value for key, value in message.items() if key not in origin}
         for message in conversation["messages"]
     ]
+    return {**conversation, "messages": messages}
+
+
+@mutants.conversation(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    "google-generate",
+    "openai-chat",
+    "openai-responses",
+    kind="answer-in-another-form",
+    fails=(*_MESSAGES, "**:body.messages", *_CONTENTS, *_INPUT, "**:body.input"),
+)
+def foreign_answers_told(conversation: Conversation) -> Conversation:
+    """Sends an answer of another model, and the results of its calls, as what the user says about them."""
+    messages: list[Conversation] = []
+    for message in conversation["messages"]:
+        is_result = message["role"] == "tool" and messages[-1].get("is_told")
+        if is_result or message.get("model", conversation["model"]) != conversation["model"]:
+            told = message.get("results", message.get("content", ()))
+            said = [block.get("text", block.get("content", block.get("name"))) for block in told]
+            messages.append({"role": "user", "content": f"It said {said}.", "is_told": True})
+        else:
+            messages.append(message)
     return {**conversation, "messages": messages}
 
 
@@ -484,6 +509,26 @@ def failure_untold(conversation: Conversation) -> Conversation:
     "anthropic-messages",
     "bedrock-converse",
     "bedrock-invoke",
+    "cohere-chat",
+    "google-generate",
+    "google-interactions",
+    "ollama-chat",
+    "openai-chat",
+    "openai-responses",
+    kind="result-changed",
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
+)
+def failure_unexplained(conversation: Conversation) -> Conversation:
+    """Reports to the model that a tool failed, but not what the tool said."""
+    return _change_results(
+        conversation, lambda result: {**result, "content": "Failed."} if result.get("error") else result
+    )
+
+
+@mutants.conversation(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
     "openai-chat",
     "openai-responses",
     kind="result-changed",
@@ -568,6 +613,36 @@ def missing_result_left_out(_: Conversation, body: Body) -> None:
     body[messages_key] = [
         message for message in body[messages_key] if message.get(blocks_key) not in ([], NO_RESULT)
     ]
+
+
+@mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    "cohere-chat",
+    "google-generate",
+    "google-interactions",
+    "ollama-chat",
+    "openai-chat",
+    "openai-responses",
+    kind="call-unsent",
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT, "**:body.messages", "**:body.contents", "**:body.input"),
+)
+def calls_unsent(_: Conversation, body: Body) -> None:
+    """Sends results without their calls."""
+    if "input" in body:
+        body["input"] = [item for item in body["input"] if item.get("type") not in _CALL_ITEMS]
+        return
+    messages_key, blocks_key = _names(body)
+    for message in body[messages_key]:
+        message.pop("tool_calls", None)
+        if isinstance(message.get(blocks_key), list):
+            message[blocks_key] = [block for block in message[blocks_key] if not _is_call(block)]
+    body[messages_key] = [message for message in body[messages_key] if message.get(blocks_key)]
+
+
+def _is_call(block: Block) -> bool:
+    return block.get("type") == "tool_use" or "toolUse" in block or "functionCall" in block
 
 
 # Tool calls

@@ -53,6 +53,8 @@ IDLE = {
     ("missing-count-fatal", "**:content.**"),
     ("name-without-id-fatal", "**:usage.**"),
     ("name-without-id-fatal", "**:cost.**"),
+    ("null-content-beside-calls-fatal", "**:usage.**"),
+    ("null-content-beside-calls-fatal", "**:cost.**"),
     ("output-required", "**:content.**"),
     ("unknown-finish-reason-fatal", "**:content.**"),
 }
@@ -65,6 +67,7 @@ BUNDLED = {
         "cost-fast-requested-standard-served",
         "cost-inference-in-the-us",
         "fallback-before-any-text",
+        "fragment-behind-its-block",
         "id-shared-by-two-calls",
         "index-gap",
         "llama-cpp-multibyte-start",

@@ -25,6 +25,7 @@ Capability = Literal[
     "raw_stop",
     "documents",
     "stateful",
+    "round_trips",
     "requests",
     "compaction",
     "heal",
@@ -45,7 +46,17 @@ CALLED: Final[Mapping[Kind, tuple[Function, Capability]]] = {
 }
 """For each kind of case without bytes, the adapter function it calls and the capability it needs."""
 CLAIMED_BY_NAME: Final[Claims] = frozenset(
-    {"documents", "stateful", "requests", "compaction", "heal", "partial_json", "assemble", "count_tokens"}
+    {
+        "documents",
+        "stateful",
+        "round_trips",
+        "requests",
+        "compaction",
+        "heal",
+        "partial_json",
+        "assemble",
+        "count_tokens",
+    }
 )
 """Capabilities that must be claimed by name.
 
@@ -55,3 +66,5 @@ shorten it on purpose, are rare.
 """
 OF_STREAMS: Final[Claims] = CAPABILITIES - CLAIMED_BY_NAME
 """The claims of an implementation that does not list its capabilities."""
+INCLUDED_IN: Final[Mapping[Capability, Capability]] = {"round_trips": "requests"}
+"""Capabilities that another one includes: a client that can send any history can also answer a call."""
