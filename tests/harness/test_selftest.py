@@ -95,6 +95,15 @@ def test_a_right_parser_leaves_every_case_idle():
     assert find_idle_cases(group.case_ids, found) == group.case_ids
 
 
+def test_a_case_whose_level_is_may_is_not_idle_if_a_mutant_differs_in_it():
+    (case,) = (case for case in bundled_suite.streams() if case.id == f"{API}/think-tags/closer-cut")
+    trials = tuple(expand([case], ("as-is",), "bytes", 0, "none"))
+    group = make_group({"tags": MUTANTS["think-tags-expected"].adapter}, trials)
+    (found,) = run_groups([group], 1, SECONDS)
+    assert [result.verdict for result in found] == ["pass"]
+    assert find_idle_cases(group.case_ids, found) == ()
+
+
 @pytest.mark.slow
 def test_a_parser_that_does_not_end_hangs_in_each_trial_and_spoils_no_other():
     def endless(_: Any) -> Iterator[Any]:

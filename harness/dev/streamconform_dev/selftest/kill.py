@@ -97,14 +97,19 @@ def find_unproven(
 
 
 def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tuple[str, ...]:
-    """Return the `cases` that no mutant fails on an unbroken stream.
+    """Return the `cases` that notice no mutant on an unbroken stream, not even by a check at level `may`.
 
     Faults do not count, because a mutant that treats the end of the bytes as the end of the answer fails
     every case that has faults.
     """
     # Calls have no stream, so their delivery is None.
-    catching = {trial.case for trial in trials if is_caught(trial) and trial.delivery in (None, *DELIVERIES)}
-    return tuple(dict.fromkeys(case for case in cases if case not in catching))
+    noticing = {
+        trial.case
+        for trial in trials
+        if (is_caught(trial) or any(check.verdict == "may" for check in trial.checks))
+        and trial.delivery in (None, *DELIVERIES)
+    }
+    return tuple(dict.fromkeys(case for case in cases if case not in noticing))
 
 
 def is_caught(result: TrialResult) -> bool:
