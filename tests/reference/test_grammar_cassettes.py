@@ -22,7 +22,8 @@ LENIENT: Mapping[str, str] = {
     "anthropic-messages": """
         block-before-message-start block-stopped-twice call-cut-without-block-stop
         call-without-block-stop delta-behind-its-block delta-without-start
-        end-turn-behind-an-empty-text end-turn-with-client-call fragment-behind-its-block id-shared-by-two-calls
+        end-turn-behind-an-empty-text end-turn-with-client-call fragment-behind-its-block
+        id-shared-by-two-calls
         index-gap index-starts-at-one interleaved-fragments signature-null-between
         stop-of-no-block thinking-delta-in-a-text-block two-blocks-at-one-index
         usage-absent-everywhere usage-delta-absent usage-delta-null usage-start-absent
@@ -37,7 +38,8 @@ LENIENT: Mapping[str, str] = {
         """,
     "bedrock-invoke": """
         arguments-that-do-not-parse block-stopped-twice call-without-block-stop
-        end-turn-with-call fragment-behind-its-block id-shared-by-two-calls indices-with-gaps interleaved-calls
+        end-turn-with-call fragment-behind-its-block id-shared-by-two-calls
+        indices-with-gaps interleaved-calls
         message-stop-without-reason metrics-alone no-counts-at-all stop-of-no-block
         two-blocks-at-one-index
         """,
