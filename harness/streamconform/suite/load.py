@@ -337,12 +337,11 @@ def _check_source(document: reader.Document) -> Iterator[Problem]:
 
 
 def _check_matchers(document: reader.Document) -> Iterator[Problem]:
-    """Yield the invalid matchers in expected requests."""
+    """Yield the mistakes in expected requests: invalid matchers and alternatives."""
     kind = get_kind(document.value)
     expect_path = {"request": ("expect",), "round_trip": ("expect", "request")}.get(kind, ())
     for i, entry in enumerate(document.value["cases"] if expect_path else ()):
         expect = entry["expect"] if kind == "request" else entry["expect"]["request"]
-        for name in ("must", "may"):
-            for path, message in request_expectation.find_matcher_errors(expect.get(name, {}), (name,)):
-                value_path = ("cases", i, *expect_path, *path)
-                yield document.problem(value_path, f"`{'.'.join(map(str, path))}`: {message}")
+        for path, message in request_expectation.find_errors(expect):
+            value_path = ("cases", i, *expect_path, *path)
+            yield document.problem(value_path, f"`{'.'.join(map(str, path))}`: {message}")
