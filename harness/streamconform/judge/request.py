@@ -26,6 +26,7 @@ from streamconform.model.request import (
     SameAs,
     Wanted,
 )
+from streamconform.model.trial import lower_level
 from streamconform.model.verdict import Check
 from streamconform.suite.request_expectation import serialize_value
 
@@ -82,6 +83,7 @@ class Sent(Struct, frozen=True):
 
 def _compare_parts(expect: RequestExpectation, sent: Sent, level: Level) -> Iterator[Check]:
     yield from _compare_value("body", expect.must, sent.body, level, sent.body)
+    yield from _compare_value("body", expect.should, sent.body, lower_level(level, "should"), sent.body)
     yield from _compare_value("body", expect.may, sent.body, "may", sent.body)
     for path in expect.must_not:
         yield _check_absent(path, sent.body, level)
@@ -118,7 +120,7 @@ def list_check_paths(expect: RequestExpectation) -> Iterator[str]:
     yield "body"
     yield UNIQUE_IDS_PATH
     for part in (expect, *(alternative.expect for alternative in expect.when)):
-        for fields in (part.must, part.may):
+        for fields in (part.must, part.should, part.may):
             yield from _list_paths("body", fields)
         yield from (f"body.{path}" for path in part.must_not)
         yield from (f"headers.{name}" for name in part.headers)

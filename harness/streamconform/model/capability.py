@@ -28,6 +28,7 @@ Capability = Literal[
     "attachments",
     "system_messages",
     "requests",
+    "compaction",
     "heal",
     "partial_json",
     "assemble",
@@ -52,6 +53,7 @@ CLAIMED_BY_NAME: Final[Claims] = frozenset(
         "attachments",
         "system_messages",
         "requests",
+        "compaction",
         "heal",
         "partial_json",
         "assemble",
@@ -61,8 +63,9 @@ CLAIMED_BY_NAME: Final[Claims] = frozenset(
 """Capabilities that must be claimed by name.
 
 Otherwise, a program that does not know `call` could not opt out of functions, and one that does not know
-`stream` would read a document as a stream. Clients that rely on the server to keep the history are rare, and
-so are clients that can send every kind of file, or instructions between messages.
+`stream` would read a document as a stream. Clients that rely on the server to keep the history, or that
+shorten it on purpose, are rare, and so are those that can send every kind of file, or instructions between
+messages.
 """
 OF_STREAMS: Final[Claims] = CAPABILITIES - CLAIMED_BY_NAME
 """The claims of an implementation that does not list its capabilities."""

@@ -27,6 +27,7 @@ def parse(expect: Mapping[str, Any]) -> RequestExpectation:
     """Return the expectation in `expect`, which has already been validated against the schema."""
     return RequestExpectation(
         must=_parse_fields(expect.get("must", {})),
+        should=_parse_fields(expect.get("should", {})),
         may=_parse_fields(expect.get("may", {})),
         must_not=tuple(expect.get("must_not", ())),
         headers=_parse_headers(expect),
@@ -71,7 +72,7 @@ def parse_value(value: Any) -> Wanted:
 
 def find_errors(expect: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield the path and the message of every mistake in `expect` that the schema cannot find."""
-    for name in ("must", "may"):
+    for name in ("must", "should", "may"):
         yield from find_matcher_errors(expect.get(name, {}), (name,))
     alternatives = expect.get("when", ())
     for i, entry in enumerate(alternatives):
