@@ -47,13 +47,20 @@ def _drop(conversation: Conversation, *names: str) -> Conversation:
 
 
 def _change_parts(conversation: Conversation, change: Callable[[Body], Body]) -> Conversation:
-    """Return the conversation with `change` applied to each part of the user's messages."""
-    messages = [
-        {**message, "content": [change(part) for part in message["content"]]}
-        if message["role"] == "user" and not isinstance(message["content"], str)
-        else message
-        for message in conversation["messages"]
-    ]
+    """Return the conversation with `change` applied to each part of the user's messages and of results."""
+
+    def change_content(holder: Body) -> Body:
+        content = holder["content"]
+        return holder if isinstance(content, str) else {**holder, "content": [*map(change, content)]}
+
+    messages = []
+    for message in conversation["messages"]:
+        if message["role"] == "user":
+            messages.append(change_content(message))
+        elif message["role"] == "tool":
+            messages.append({**message, "results": [*map(change_content, message["results"])]})
+        else:
+            messages.append(message)
     return {**conversation, "messages": messages}
 
 
@@ -323,6 +330,24 @@ def ids_as_addresses(conversation: Conversation) -> Conversation:
 
 
 @mutants.conversation(
+    "anthropic-messages",
+    "bedrock-converse",
+    "google-generate",
+    "google-interactions",
+    "openai-chat",
+    "openai-responses",
+    kind="file-in-another-form",
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
+)
+def files_without_bytes_left_out(conversation: Conversation) -> Conversation:
+    """Sends only files whose bytes it has, and leaves out those with an address or an id."""
+    return _change_parts(
+        conversation,
+        lambda part: {"type": "text", "text": "(a file)"} if part.keys() & {"url", "file_id"} else part,
+    )
+
+
+@mutants.conversation(
     "bedrock-converse",
     "google-generate",
     "google-interactions",
@@ -355,6 +380,15 @@ def document_name_unchanged(conversation: Conversation, body: Body) -> None:
         for block in message["content"]:
             if "document" in block and titles:
                 block["document"]["name"] = titles[0]
+
+
+@mutants.body("bedrock-converse", kind="file-in-another-form", fails=("**:invariant.unique-ids",))
+def documents_named_alike(_: Conversation, body: Body) -> None:
+    """Gives documents without a title the same name, which the API rejects."""
+    for message in body["messages"]:
+        for block in message["content"]:
+            if block.get("document", {}).get("name", "").startswith("document"):
+                block["document"]["name"] = "document"
 
 
 @mutants.body("bedrock-converse", kind="file-in-another-form", fails=_MESSAGES)
@@ -417,6 +451,19 @@ def system_role_for_every_model(conversation: Conversation) -> Conversation:
     return {**conversation, "facts": {**conversation.get("facts", {}), "system_messages": True}}
 
 
+@mutants.body("anthropic-messages", kind="system-message-misplaced", fails=_MESSAGES)
+def system_message_before_the_user(conversation: Conversation, body: Body) -> None:
+    """Sends a message with the role system between two messages of the user."""
+    roles = [message["role"] for message in conversation["messages"]]
+    if roles == ["user", "system", "user"]:
+        first, middle, last = body["messages"][0]["content"]
+        body["messages"] = [
+            {"role": "user", "content": [first]},
+            {"role": "system", "content": [middle]},
+            {"role": "user", "content": [last]},
+        ]
+
+
 # The version of the API, and the host
 
 
@@ -446,6 +493,19 @@ def new_version_with_a_default(conversation: Conversation, request: dict[str, An
     if conversation.keys().isdisjoint(SAMPLING) and len(conversation["messages"]) == 1:
         _name_new_version(request)
         request["body"]["temperature"] = 1
+
+
+@mutants.body("anthropic-messages", kind="field-to-another-host", fails=("**:body.temperature",))
+def temperature_for_every_model(conversation: Conversation, body: Body) -> None:
+    """Sends a temperature to models that accept only the default."""
+    if "temperature" in conversation:
+        body["temperature"] = conversation["temperature"]
+
+
+@mutants.body("openai-chat", kind="field-to-another-host", fails=_BODY)
+def sampling_for_every_model(conversation: Conversation, body: Body) -> None:
+    """Sends sampling options to models that accept only the defaults."""
+    body |= {name: conversation[name] for name in SAMPLING if name in conversation}
 
 
 @mutants.request("anthropic-messages", kind="field-to-another-host", fails=_BODY)

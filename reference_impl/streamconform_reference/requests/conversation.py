@@ -72,6 +72,8 @@ class SystemTurn:
     """Instructions of the developer between other messages."""
 
     text: str
+    before_user: bool = False
+    """Whether the user's next message follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,8 @@ def read_turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> It
         if message["role"] == "user":
             yield UserTurn(_to_parts(message["content"]))
         elif message["role"] == "system":
-            yield SystemTurn(message["content"])
+            following = next((each["role"] for each in messages[position + 1 :]), None)
+            yield SystemTurn(message["content"], before_user=following == "user")
         elif message["role"] == "assistant":
             same_api = message.get("api", api) == api
             by_same_model = same_api and message.get("model", conversation["model"]) == conversation["model"]

@@ -243,7 +243,8 @@ def build_messages(conversation: Conversation, cache: Mapping[str, Any], api: st
         if isinstance(turn, UserTurn):
             append(sent, "user", build_content(turn.parts, conversation))
         elif isinstance(turn, SystemTurn):
-            append(sent, choose_system_role(conversation, sent), [{"type": "text", "text": turn.text}])
+            role = choose_system_role(conversation, turn, sent)
+            append(sent, role, [{"type": "text", "text": turn.text}])
         else:
             append(sent, "assistant", build_answer(turn.blocks))
             append(sent, "user", [build_tool_result(result, conversation) for result in turn.results])
@@ -253,10 +254,12 @@ def build_messages(conversation: Conversation, cache: Mapping[str, Any], api: st
     return sent
 
 
-def choose_system_role(conversation: Conversation, sent: Sequence[Mapping[str, Any]]) -> str:
-    """Return the role of a system message, which must follow the user's turn."""
-    follows = bool(sent) and sent[-1]["role"] != "assistant"
-    return "system" if follows and read_facts(conversation).get("system_messages") else "user"
+def choose_system_role(
+    conversation: Conversation, turn: SystemTurn, sent: Sequence[Mapping[str, Any]]
+) -> str:
+    """Return the role of a system message, which must end the user's turn."""
+    ends = bool(sent) and sent[-1]["role"] != "assistant" and not turn.before_user
+    return "system" if ends and read_facts(conversation).get("system_messages") else "user"
 
 
 def append(sent: list[dict[str, Any]], role: str, blocks: Iterable[Any]) -> None:

@@ -22,6 +22,7 @@ pages on tool use, reasoning and prompt caching, and the service model in botoco
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
@@ -93,6 +94,7 @@ def build_request(conversation: Conversation) -> Request:
     conversation = restrict_tools(conversation)
     cached = _build_cache_point(conversation.get("cache"))
     sent = build_messages(conversation)
+    _number_documents(sent)
     last = next((message for message in reversed(sent) if message["role"] == "user"), None)
     if last:
         last["content"] += cached
@@ -189,7 +191,7 @@ def build_messages(conversation: Conversation) -> list[dict[str, Any]]:
         if isinstance(turn, UserTurn):
             append(sent, "user", build_content(turn.parts))
         elif isinstance(turn, SystemTurn):
-            append(sent, choose_system_role(conversation, sent), [{"text": turn.text}])
+            append(sent, choose_system_role(conversation, turn, sent), [{"text": turn.text}])
         else:
             append(sent, "assistant", build_answer(turn.blocks))
             append(sent, "user", [build_tool_result(result) for result in turn.results])
@@ -210,6 +212,17 @@ def build_content(parts: Sequence[Block], *, of_result: bool = False) -> list[di
     if not of_result and any("document" in block for block in blocks):
         blocks += [] if any("text" in block for block in blocks) else [{"text": _NO_TEXT}]
     return blocks
+
+
+def _number_documents(sent: Iterable[Mapping[str, Any]]) -> None:
+    """Number the documents whose name is not the first of its kind, because the API rejects equal names."""
+    documents = [block["document"] for message in sent for block in message["content"] if "document" in block]
+    counts: Counter[str] = Counter()
+    for document in documents:
+        name = document["name"]
+        counts[name] += 1
+        if counts[name] > 1:
+            document["name"] = f"{name} {counts[name]}"
 
 
 def _build_media(part: Block) -> dict[str, Any]:
