@@ -48,7 +48,8 @@ def build_arguments(conversation: Mapping[str, Any], api: str) -> dict[str, Any]
         **_build_thinking(conversation.get("thinking")),
     }
     if tools := conversation.get("tools"):
-        arguments["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
+        functions = [{key: value for key, value in tool.items() if key != "cache"} for tool in tools]
+        arguments["tools"] = [{"type": "function", "function": function} for function in functions]
     if (output := conversation.get("output_schema")) is not None:
         arguments["response_format"] = {"type": "json_schema", "json_schema": {"name": "answer", **output}}
     if (choice := conversation.get("tool_choice")) is not None:
