@@ -1,0 +1,41 @@
+// A conversation that the library holds: the turns that follow its first messages, and the results that its tools return.
+
+// Returns what the caller adds after each answer: the results of its calls, messages, or both. A round trip has one turn.
+export function readTurns({ turns, results }) {
+  return turns ?? (results ? [{ results }] : []);
+}
+
+// The results of a conversation's turns, in order. A result belongs to the first call with its name that has none yet.
+export class ResultQueue {
+  constructor(turns) {
+    this.results = turns.flatMap(({ results = [] }) => results);
+  }
+
+  // Takes the result of the next call of a tool. There is none if the library runs a call twice, or invents one.
+  take(name) {
+    const index = this.results.findIndex((result) => result.name === name);
+    if (index < 0) throw new Error(`the case has no result for another call of ${name}`);
+    return this.results.splice(index, 1)[0];
+  }
+}
+
+// Returns the results of an answer's calls as `[call, result]`, for libraries whose callers run the tools.
+export function matchResults(calls, results = []) {
+  const left = [...calls];
+  return results.flatMap((result) => {
+    const index = left.findIndex(({ name }) => name === result.name);
+    return index < 0 ? [] : [[left.splice(index, 1)[0], result]];
+  });
+}
+
+// Returns content as text, or a JSON value, or a list of parts.
+export function readContent(content) {
+  return content.length === 1 && content[0].type === "json" ? content[0].value : content;
+}
+
+// Returns content as text, for libraries whose results have no other form; images are left out.
+export function readText(content) {
+  if (typeof content === "string") return content;
+  const texts = content.map(({ type, text, value }) => (type === "json" ? JSON.stringify(value) : (text ?? "")));
+  return texts.filter(Boolean).join("\n");
+}
