@@ -1,6 +1,9 @@
 // Adapter for openai: `client.chat.completions.stream(…)` and `client.responses.stream(…)`, with their events and final values.
+// In a conversation, `client.chat.completions.runTools(…)` runs the tools; for Responses, the caller adds the output and the
+// results to the input, as the guide says.
 
 import OpenAI from "openai";
+import { matchResults, ResultQueue, readText } from "../node/conversation.mjs";
 import { buildStop, describeError, parseArguments, restoreOrder, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { readProviderError } from "../node/openai_errors.mjs";
 import { readResponses } from "../node/openai_responses.mjs";
@@ -24,9 +27,67 @@ async function adapter(run, answer) {
     timeout: TIMEOUT_SECONDS * 1000,
   });
   const { stream: _, ...params } = run.api === "openai-chat" ? { messages: [], ...run.request } : run.request;
-  return run.api === "openai-chat"
-    ? readChat(client, params, answer)
-    : readResponses(client, params, answer, readProviderError);
+  if (run.api === "openai-chat")
+    return run.turns.length ? runTools(client, params, run.turns, answer) : readChat(client, params, answer);
+  let { outcome, response } = await readResponses(client, params, answer, readProviderError);
+  for (const { results, messages = [] } of run.turns) {
+    if (outcome.status === "error") break;
+    const calls = response.output.filter(({ type }) => type === "function_call");
+    const outputs = matchResults(calls, results).map(([call, result]) => convertOutput(call, result));
+    params.input = [...[params.input].flat(), ...response.output, ...outputs, ...messages];
+    answer.startNext();
+    ({ outcome, response } = await readResponses(client, params, answer, readProviderError));
+  }
+  return outcome;
+}
+
+function convertOutput({ call_id }, { content }) {
+  const output = typeof content === "string" ? content : content.map(convertPart);
+  return { type: "function_call_output", call_id, output };
+}
+
+function convertPart({ type, text, value, media_type: mediaType, data }) {
+  if (type === "image") return { type: "input_image", detail: "auto", image_url: `data:${mediaType};base64,${data}` };
+  return { type: "input_text", text: type === "json" ? JSON.stringify(value) : text };
+}
+
+// Sends the conversation and its turns. The runner goes on by itself until an answer has no calls, or the caller adds messages.
+async function runTools(client, { tools = [], messages, ...params }, turns, answer) {
+  const queue = new ResultQueue(turns);
+  const runnable = tools.map((tool) => makeRunnable(tool, queue));
+  let outcome = null;
+  for (let [done, history] = [0, messages]; ; ) {
+    const spoken = turns.findIndex((turn, index) => index >= done && turn.messages);
+    const planned = (spoken < 0 ? turns.length : spoken) - done + 1;
+    const request = { ...params, messages: history, tools: runnable, stream: true };
+    const runner = client.chat.completions.runTools(request, { maxChatCompletions: planned });
+    runner.on("chatCompletion", (completion) => {
+      if (outcome) answer.startNext();
+      outcome = finishChat(completion, answer);
+      done += 1;
+    });
+    const error = await runner.done().catch((raised) => raised);
+    if (error && done < planned) {
+      if (outcome) answer.startNext();
+      return answer.finish(describeError(error, readProviderError));
+    }
+    if (spoken < 0 || error) return outcome;
+    history = [...runner.messages, ...turns[spoken].messages];
+  }
+}
+
+function makeRunnable({ function: declared, ...tool }, queue) {
+  const run = () => readText(queue.take(declared.name).content); // results have no other form, and no error
+  return { ...tool, function: { ...declared, function: run, parse: JSON.parse } };
+}
+
+// Returns the outcome of a completion that has ended.
+function finishChat(completion, answer) {
+  const [choice] = completion.choices;
+  const done = new Set(choice?.message.tool_calls?.keys());
+  const content = convertContent(choice, done);
+  const stop = buildStop(choice?.finish_reason, STOP_REASONS, content);
+  return answer.finish({ status: "complete", stop, ...readFields(completion, content) });
 }
 
 async function readChat(client, params, answer) {
