@@ -27,6 +27,7 @@ Capability = Literal[
     "stateful",
     "round_trips",
     "requests",
+    "compaction",
     "heal",
     "partial_json",
     "assemble",
@@ -50,6 +51,7 @@ CLAIMED_BY_NAME: Final[Claims] = frozenset(
         "stateful",
         "round_trips",
         "requests",
+        "compaction",
         "heal",
         "partial_json",
         "assemble",
@@ -59,7 +61,8 @@ CLAIMED_BY_NAME: Final[Claims] = frozenset(
 """Capabilities that must be claimed by name.
 
 Otherwise, a program that does not know `call` could not opt out of functions, and one that does not know
-`stream` would read a document as a stream. Clients that rely on the server to keep the history are rare.
+`stream` would read a document as a stream. Clients that rely on the server to keep the history, or that
+shorten it on purpose, are rare.
 """
 OF_STREAMS: Final[Claims] = CAPABILITIES - CLAIMED_BY_NAME
 """The claims of an implementation that does not list its capabilities."""
