@@ -49,7 +49,7 @@ async function converse(client, params, turns, answer, readError) {
       if (!messages) continue;
       const { role, content } = await stream.finalMessage();
       const results = await runner.generateToolResponse();
-      runner.pushMessages({ role, content }, ...(results ? [results] : []), ...messages);
+      runner.pushMessages({ role, content }, ...(results ? [results] : []), ...messages.map(convertMessage));
     }
     return outcome;
   } catch (error) {
@@ -66,14 +66,19 @@ function isRunnable({ type = "custom" }) {
 function makeRunnable(tool, queue) {
   const run = () => {
     const { content, error } = queue.take(tool.name);
-    const converted = typeof content === "string" ? content : content.map(convertResultPart);
+    const converted = typeof content === "string" ? content : content.map(convertPart);
     if (error) throw new ToolError(converted);
     return converted;
   };
   return { ...tool, run, parse: (input) => input };
 }
 
-function convertResultPart({ type, text, value, media_type, data }) {
+// Returns a message of the caller, whose form differs from the API's only in images.
+function convertMessage({ role, content }) {
+  return { role, content: typeof content === "string" ? content : content.map(convertPart) };
+}
+
+function convertPart({ type, text, value, media_type, data }) {
   if (type === "image") return { type, source: { type: "base64", media_type, data } };
   return { type: "text", text: type === "json" ? JSON.stringify(value) : text };
 }

@@ -1,8 +1,15 @@
 // A conversation that the library holds: the turns that follow its first messages, and the results that its tools return.
 
-// Returns what the caller adds after each answer: the results of its calls, messages, or both. A round trip has one turn.
-export function readTurns({ turns, results }) {
-  return turns ?? (results ? [{ results }] : []);
+// Returns how many answers a library that runs the tools reads by itself, if `turns` follow: it stops where the caller adds
+// messages or, with an empty turn, lets a paused answer go on.
+export function countAnswers(turns) {
+  const index = turns.findIndex(isOfCaller);
+  return (index < 0 ? turns.length : index) + 1;
+}
+
+// Returns whether the caller has to send the request that follows a turn.
+export function isOfCaller(turn) {
+  return turn?.messages !== undefined || turn?.results === undefined;
 }
 
 // The results of a conversation's turns, in order. A result belongs to the first call with its name that has none yet.

@@ -10,7 +10,6 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 import { AnswerRecorder } from "./answer_recorder.mjs";
-import { readTurns } from "./conversation.mjs";
 import { describeRaised, isRaisedByLibrary } from "./normal_form.mjs";
 
 // Libraries log to stdout, which is reserved for the protocol.
@@ -41,7 +40,7 @@ async function runTrial(message, adapter) {
   const { mode, base_url: url, api_key: key } = message.input;
   if (mode !== "http") return { skipped: { reason: `input mode ${mode} is not supported, only http` } };
   const { api, model, pricing } = message;
-  const run = { api, model, pricing, url, key, conversation: message.conversation, turns: readTurns(message) };
+  const run = { api, model, pricing, url, key, conversation: message.conversation, turns: message.turns ?? [] };
   run.request = structuredClone(message.request ?? {});
   const wantsEvents = message.want.includes("events");
   const answer = new AnswerRecorder((event) => wantsEvents && send({ op: "event", id: message.id, event }));

@@ -2,7 +2,7 @@
 // the tools, and `responseMessages` are added to the messages, as the guide says.
 
 import { generateText, isStepCount, jsonSchema, streamText, tool } from "ai";
-import { ResultQueue } from "../node/conversation.mjs";
+import { countAnswers, ResultQueue } from "../node/conversation.mjs";
 import { describeError, parseArguments, readTools, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { serve } from "../node/protocol.mjs";
 import { convertFirstUsage, readProviderError, readUsage } from "./ai_convert.mjs";
@@ -56,13 +56,13 @@ async function converse(run, answer) {
   const messages = convertMessages(conversation.messages, api);
   if (conversation.stream === false) return readText(await generateText({ ...options, messages }), answer);
   for (let done = 0; ; ) {
-    const spoken = turns.findIndex((turn, index) => index >= done && turn.messages);
-    const planned = (spoken < 0 ? turns.length : spoken) - done + 1;
+    const planned = countAnswers(turns.slice(done));
     const result = streamText({ ...options, messages, stopWhen: isStepCount(planned) });
     const outcome = await readSteps(result, answer);
     done += planned;
-    if (spoken < 0 || outcome.status !== "complete" || (await result.steps).length < planned) return outcome;
-    messages.push(...(await result.responseMessages), ...convertMessages(turns[spoken].messages, api));
+    const isShort = outcome.status !== "complete" || (await result.steps).length < planned;
+    if (isShort || done > turns.length) return outcome;
+    messages.push(...(await result.responseMessages), ...convertMessages(turns[done - 1].messages ?? [], api));
     answer.startNext();
   }
 }

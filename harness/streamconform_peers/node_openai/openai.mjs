@@ -3,11 +3,12 @@
 // results to the input, as the guide says.
 
 import OpenAI from "openai";
-import { matchResults, ResultQueue, readText } from "../node/conversation.mjs";
+import { countAnswers, matchResults, ResultQueue } from "../node/conversation.mjs";
 import { buildStop, describeError, parseArguments, restoreOrder, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { readProviderError } from "../node/openai_errors.mjs";
 import { readResponses } from "../node/openai_responses.mjs";
 import { serve } from "../node/protocol.mjs";
+import { convertChatMessages, convertMessage, convertOutput, makeRunnable } from "./openai_turns.mjs";
 
 const STOP_REASONS = {
   stop: "stop",
@@ -34,21 +35,11 @@ async function adapter(run, answer) {
     if (outcome.status === "error") break;
     const calls = response.output.filter(({ type }) => type === "function_call");
     const outputs = matchResults(calls, results).map(([call, result]) => convertOutput(call, result));
-    params.input = [...[params.input].flat(), ...response.output, ...outputs, ...messages];
+    params.input = [...[params.input].flat(), ...response.output, ...outputs, ...messages.map(convertMessage)];
     answer.startNext();
     ({ outcome, response } = await readResponses(client, params, answer, readProviderError));
   }
   return outcome;
-}
-
-function convertOutput({ call_id }, { content }) {
-  const output = typeof content === "string" ? content : content.map(convertPart);
-  return { type: "function_call_output", call_id, output };
-}
-
-function convertPart({ type, text, value, media_type: mediaType, data }) {
-  if (type === "image") return { type: "input_image", detail: "auto", image_url: `data:${mediaType};base64,${data}` };
-  return { type: "input_text", text: type === "json" ? JSON.stringify(value) : text };
 }
 
 // Sends the conversation and its turns. The runner goes on by itself until an answer has no calls, or the caller adds messages.
@@ -57,10 +48,9 @@ async function runTools(client, { tools = [], messages, ...params }, turns, answ
   const runnable = tools.map((tool) => makeRunnable(tool, queue));
   let outcome = null;
   for (let [done, history] = [0, messages]; ; ) {
-    const spoken = turns.findIndex((turn, index) => index >= done && turn.messages);
-    const planned = (spoken < 0 ? turns.length : spoken) - done + 1;
+    const planned = done + countAnswers(turns.slice(done));
     const request = { ...params, messages: history, tools: runnable, stream: true };
-    const runner = client.chat.completions.runTools(request, { maxChatCompletions: planned });
+    const runner = client.chat.completions.runTools(request, { maxChatCompletions: planned - done });
     runner.on("chatCompletion", (completion) => {
       if (outcome) answer.startNext();
       outcome = finishChat(completion, answer);
@@ -71,14 +61,9 @@ async function runTools(client, { tools = [], messages, ...params }, turns, answ
       if (outcome) answer.startNext();
       return answer.finish(describeError(error, readProviderError));
     }
-    if (spoken < 0 || error) return outcome;
-    history = [...runner.messages, ...turns[spoken].messages];
+    if (error || done < planned || done > turns.length) return outcome;
+    history = [...runner.messages, ...convertChatMessages(turns[done - 1].messages ?? [])];
   }
-}
-
-function makeRunnable({ function: declared, ...tool }, queue) {
-  const run = () => readText(queue.take(declared.name).content); // results have no other form, and no error
-  return { ...tool, function: { ...declared, function: run, parse: JSON.parse } };
 }
 
 // Returns the outcome of a completion that has ended.

@@ -5,7 +5,7 @@
 import { MaxTurnsExceededError, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner } from "@openai/agents";
 import OpenAI from "openai";
 import { readChunks, readOpenAIUsage } from "../node/chat_pieces.mjs";
-import { ResultQueue } from "../node/conversation.mjs";
+import { isOfCaller, ResultQueue } from "../node/conversation.mjs";
 import { describeError, parseArguments, readTools, restoreOrder, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { readProviderError } from "../node/openai_errors.mjs";
 import { convertItem, readUsage } from "../node/openai_items.mjs";
@@ -46,7 +46,7 @@ async function adapter(run, answer) {
 // Sends the conversation and its turns. The library goes on by itself until an answer has no calls, or the caller adds messages.
 async function converse({ conversation, turns, api }, model, answer) {
   let done = 0;
-  const agent = buildAgent(conversation, api, model, new ResultQueue(turns), () => Boolean(turns[done - 1]?.messages));
+  const agent = buildAgent(conversation, api, model, new ResultQueue(turns), () => isOfCaller(turns[done - 1]));
   const runner = new Runner({ tracingDisabled: true });
   let input = convertMessages(conversation.messages);
   for (let outcome = null; ; ) {
@@ -65,9 +65,9 @@ async function converse({ conversation, turns, api }, model, answer) {
       answer.startNext();
       return answer.finish(describeError(error, readProviderError));
     }
-    const messages = turns[done - 1]?.messages;
-    if (!messages) return outcome;
-    input = [...result.history, ...convertMessages(messages)];
+    const turn = turns[done - 1];
+    if (!turn || !isOfCaller(turn)) return outcome;
+    input = [...result.history, ...convertMessages(turn.messages ?? [])];
   }
 }
 
