@@ -3,7 +3,7 @@
 
 import Anthropic from "@anthropic-ai/sdk";
 import { ToolError } from "@anthropic-ai/sdk/lib/tools/ToolError.mjs";
-import { ResultQueue } from "./conversation.mjs";
+import { addTools, ResultQueue } from "./conversation.mjs";
 import { buildStop, describeError } from "./normal_form.mjs";
 import { serve } from "./protocol.mjs";
 
@@ -25,19 +25,21 @@ export function serveMessages(buildClient, readError = readProviderError) {
 
 async function readMessage(client, run, answer, readError) {
   const { stream: _, ...params } = { model: run.model, messages: [], ...run.request }; // the SDK reads both before it sends the request
-  if (run.turns.length) return converse(client, params, run.turns, answer, readError);
+  if (run.turns.length) return converse(client, params, run, answer, readError);
   const { messages } = params.mcp_servers ? client.beta : client; // MCP servers are documented only for the beta resource
   return readStream(() => messages.stream(params), answer, readError);
 }
 
 // Sends the conversation and its turns. The runner goes on by itself until an answer has no calls; the caller's messages follow
 // the results.
-async function converse(client, params, turns, answer, readError) {
+async function converse(client, params, { conversation, turns }, answer, readError) {
   const queue = new ResultQueue(turns);
-  const tools = params.tools?.map((tool) => (isRunnable(tool) ? makeRunnable(tool, queue) : tool));
+  const convert = ({ parameters: input_schema, strict, ...tool }) => ({ ...tool, input_schema });
+  const declared = addTools(params.tools, conversation, ({ name }) => name, convert);
+  const tools = declared.map((tool) => (isRunnable(tool) ? makeRunnable(tool, queue) : tool));
   // Without a thread, which would leave the history to the server.
   const limits = { stream: true, thread: false, max_iterations: turns.length + 1 };
-  const runner = client.beta.messages.toolRunner({ ...params, ...(tools && { tools }), ...limits });
+  const runner = client.beta.messages.toolRunner({ ...params, tools, ...limits });
   let [outcome, done] = [null, 0];
   try {
     for await (const stream of runner) {

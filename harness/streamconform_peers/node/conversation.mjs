@@ -12,6 +12,12 @@ export function isOfCaller(turn) {
   return turn?.messages !== undefined || turn?.results === undefined;
 }
 
+// Returns the tools of a request in the API's form, with those of the conversation that it lacks: it may be an older one.
+export function addTools(declared = [], { tools = [] }, readName, convert) {
+  const names = new Set(declared.map(readName));
+  return [...declared, ...tools.filter(({ name }) => !names.has(name)).map(convert)];
+}
+
 // The results of a conversation's turns, in order. A result belongs to the first call with its name that has none yet.
 export class ResultQueue {
   constructor(turns) {

@@ -3,7 +3,7 @@
 // results to the input, as the guide says.
 
 import OpenAI from "openai";
-import { countAnswers, matchResults, ResultQueue } from "../node/conversation.mjs";
+import { addTools, countAnswers, matchResults, ResultQueue } from "../node/conversation.mjs";
 import { buildStop, describeError, parseArguments, restoreOrder, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { readProviderError } from "../node/openai_errors.mjs";
 import { readResponses } from "../node/openai_responses.mjs";
@@ -29,7 +29,14 @@ async function adapter(run, answer) {
   });
   const { stream: _, ...params } = run.api === "openai-chat" ? { messages: [], ...run.request } : run.request;
   if (run.api === "openai-chat")
-    return run.turns.length ? runTools(client, params, run.turns, answer) : readChat(client, params, answer);
+    return run.turns.length ? runTools(client, params, run, answer) : readChat(client, params, answer);
+  if (run.conversation)
+    params.tools = addTools(
+      params.tools,
+      run.conversation,
+      ({ name }) => name,
+      (tool) => ({ type: "function", ...tool }),
+    );
   let { outcome, response } = await readResponses(client, params, answer, readProviderError);
   for (const { results, messages = [] } of run.turns) {
     if (outcome.status === "error") break;
@@ -43,9 +50,15 @@ async function adapter(run, answer) {
 }
 
 // Sends the conversation and its turns. The runner goes on by itself until an answer has no calls, or the caller adds messages.
-async function runTools(client, { tools = [], messages, ...params }, turns, answer) {
+async function runTools(client, { tools, messages, ...params }, { conversation, turns }, answer) {
   const queue = new ResultQueue(turns);
-  const runnable = tools.map((tool) => makeRunnable(tool, queue));
+  const declared = addTools(
+    tools,
+    conversation,
+    (tool) => tool.function?.name,
+    (tool) => ({ type: "function", function: tool }),
+  );
+  const runnable = declared.map((tool) => makeRunnable(tool, queue));
   let outcome = null;
   for (let [done, history] = [0, messages]; ; ) {
     const planned = done + countAnswers(turns.slice(done));

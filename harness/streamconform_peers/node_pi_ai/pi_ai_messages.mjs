@@ -102,7 +102,7 @@ export function convertOptions({ max_tokens: maxTokens, temperature, cache, sess
   const options = {
     maxTokens,
     temperature,
-    cacheRetention: cache,
+    cacheRetention: cache ?? "none", // by default, pi-ai requests a cache
     sessionId: session,
     toolChoice: convertChoice(rest.tool_choice, api),
     ...convertThinking(rest.thinking, api),
