@@ -25,7 +25,7 @@ ROOT = HERE.parent
 SHARED_MODULES = {
     *("bedrock_client", "bedrock_events", "chat_chunks", "chat_completion", "connection_errors"),
     *("conversation_source", "error_documents", "normal_form", "openai_errors", "response_events"),
-    *("response_items", "stainless", "stop_reasons"),
+    *("response_items", "stainless", "stop_reasons", "turns"),
 }
 """What adapters of several libraries need; the other modules of the package install and run adapters."""
 
