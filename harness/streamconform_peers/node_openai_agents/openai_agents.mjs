@@ -49,6 +49,7 @@ async function converse({ conversation, turns, api }, model, answer) {
   const agent = buildAgent(conversation, api, model, new ResultQueue(turns), () => isOfCaller(turns[done - 1]));
   const runner = new Runner({ tracingDisabled: true });
   let input = convertMessages(conversation.messages);
+  if (conversation.stream === false) return readText(await runner.run(agent, input), answer);
   for (let outcome = null; ; ) {
     const result = await runner.run(agent, input, { stream: true, maxTurns: turns.length + 1 });
     const events = skipRunEvents(result);
@@ -69,6 +70,12 @@ async function converse({ conversation, turns, api }, model, answer) {
     if (!turn || !isOfCaller(turn)) return outcome;
     input = [...result.history, ...convertMessages(turn.messages ?? [])];
   }
+}
+
+// Reads an answer that was not streamed; only the request is judged.
+function readText({ finalOutput }, answer) {
+  answer.addPiece("text", finalOutput);
+  return answer.finish({ status: "complete", stop: { reason: "stop", raw: null } });
 }
 
 // Yields the events of the models.
