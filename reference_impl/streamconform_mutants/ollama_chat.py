@@ -145,3 +145,9 @@ class TextArgumentsKept(OllamaChatDecoder):
 )
 def thinking_unread(_decoder: OllamaChatDecoder, _thinking: Any) -> None:
     """Ignores `message.thinking`."""
+
+
+@mutants.refuse(kind="absent-fatal", fails=(*ERROR, *USAGE))
+def counts_required(payload: Payload) -> bool:
+    """Fails on a last record that has a count of the prompt and no `eval_count`."""
+    return "prompt_eval_count" in payload and "eval_count" not in payload

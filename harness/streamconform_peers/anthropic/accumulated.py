@@ -51,7 +51,8 @@ def answer_conversation(
     request = {key: value for key, value in build_request(run).items() if key != "stream"}
     answers: list[Answer] = []
     with ExceptionKeeper(describe_error) as kept:
-        converse(client.beta.messages, request, list_turns(run), answers)
+        tools = run.conversation.get("tools", ())
+        converse(client.beta.messages, request, tools, list_turns(run), answers)
     outcome = _convert_answer(answers, kept)
     if len(answers) < 2:
         return outcome

@@ -26,14 +26,23 @@ class Answer:
 
 
 def converse(
-    messages: Any, request: Mapping[str, Any], turns: Sequence[Mapping[str, Any]], answers: list[Answer]
+    messages: Any,
+    request: Mapping[str, Any],
+    tools: Sequence[Part],
+    turns: Sequence[Mapping[str, Any]],
+    answers: list[Answer],
 ) -> None:
-    """Append an answer for each request, including one before an exception."""
+    """Append an answer for each request, including one before an exception; `tools` are a conversation's."""
     history = list(request["messages"])
     for stretch in split_turns(turns):
         limit = stretch.rounds + (not stretch.ends_with_results)
         # By default, each request would contain only what is new, and the server would keep the rest.
-        keywords = {**request, "messages": history, "tools": _build_tools(request, stretch), "thread": False}
+        keywords = {
+            **request,
+            "messages": history,
+            "tools": _build_tools(request, tools, stretch),
+            "thread": False,
+        }
         keywords = build_keywords(messages.tool_runner, keywords)
         runner = messages.tool_runner(**keywords, stream=True, max_iterations=limit)
         for number, stream in enumerate(runner, 1):
@@ -57,18 +66,19 @@ def read_stream(stream: Any, answers: list[Answer]) -> None:
     answer.message = stream.get_final_message()
 
 
-def _build_tools(request: Mapping[str, Any], stretch: Stretch) -> list[Any]:
-    """Return the request's tools; the client's own ones get a function that returns results in `stretch`."""
+def _build_tools(request: Mapping[str, Any], tools: Sequence[Part], stretch: Stretch) -> list[Any]:
+    """Return the client's tools, whose functions return the results in `stretch`, and the provider's."""
     return [
-        beta_tool(
-            _make_function(tool["name"], stretch),
-            name=tool["name"],
-            description=tool.get("description"),
-            input_schema=tool["input_schema"],
-        )
-        if "input_schema" in tool
-        else tool
-        for tool in request.get("tools", ())
+        *(
+            beta_tool(
+                _make_function(tool["name"], stretch),
+                name=tool["name"],
+                description=tool.get("description"),
+                input_schema=tool["parameters"],
+            )
+            for tool in tools
+        ),
+        *(tool for tool in request.get("tools", ()) if "input_schema" not in tool),
     ]
 
 

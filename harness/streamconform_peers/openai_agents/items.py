@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from agents import ToolOutputImage, ToolOutputText
-from agents.models.fake_id import FAKE_RESPONSES_ID
 
 Part = Mapping[str, Any]
 """A content block of an answer, a tool result, or a part of a message's content."""
 Item = dict[str, Any]
+FAKE_ID: Final = "__fake_id__"
+"""What the library puts in place of the id of an item that has none."""
 
 
 def build_items(messages: Sequence[Mapping[str, Any]]) -> Iterator[Item]:
@@ -53,11 +54,12 @@ def _convert_block(block: Part) -> Item:
             return call | {"arguments": text, "status": "completed"}
         case "thinking":
             summary = [{"type": "summary_text", "text": block["text"]}] if block.get("text") else []
-            return {"type": "reasoning", "id": FAKE_RESPONSES_ID, "summary": summary}
-        case _:
+            return {"type": "reasoning", "id": FAKE_ID, "summary": summary}
+        case kind:
             text = {"type": "output_text", "text": block.get("text", ""), "annotations": []}
-            message = {"type": "message", "id": FAKE_RESPONSES_ID, "role": "assistant"}
-            return message | {"content": [text], "status": "completed"}
+            refusal = {"type": "refusal", "refusal": block.get("text", "")}
+            message = {"type": "message", "id": FAKE_ID, "role": "assistant", "status": "completed"}
+            return message | {"content": [refusal if kind == "refusal" else text]}
 
 
 def _convert_content(content: Any) -> Any:

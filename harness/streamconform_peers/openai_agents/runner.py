@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from agents import Agent, FunctionTool, ModelSettings, RunConfig, Runner, ToolsToFinalOutputResult
+from agents import (
+    Agent,
+    AgentOutputSchemaBase,
+    FunctionTool,
+    ModelSettings,
+    RunConfig,
+    Runner,
+    ToolsToFinalOutputResult,
+)
 from openai.types.shared import Reasoning
 
 from streamconform_peers.openai_agents.items import build_items, build_output
@@ -24,6 +32,9 @@ async def converse(
     items: list[Any] = list(build_items(run.conversation["messages"]))
     for stretch in split_turns(turns):
         agent = _build_agent(model, run, stretch)
+        if run.conversation.get("stream") is False:  # only in a conversation without turns
+            await Runner.run(agent, items, run_config=CONFIG)
+            return
         result = Runner.run_streamed(agent, items, max_turns=len(turns) + 1, run_config=CONFIG)
         answers.append([])
         async for event in result.stream_events():
@@ -58,10 +69,39 @@ def _build_agent(model: Any, run: Any, stretch: Stretch) -> Agent:
         name="agent",
         instructions=conversation.get("system"),
         model=model,
-        model_settings=_build_settings(conversation, run.request or {}),
+        model_settings=build_settings(conversation, run.request or {}),
         tools=tools,
         tool_use_behavior=decide,
+        output_type=OutputSchema(output) if (output := conversation.get("output_schema")) else None,
     )
+
+
+class OutputSchema(AgentOutputSchemaBase):  # type: ignore[misc]
+    """The format of the answer, which is not parsed."""
+
+    def __init__(self, output: Mapping[str, Any]) -> None:
+        """Store a conversation's `output_schema`; the library has a name of its own for it."""
+        self._output = output
+
+    def is_plain_text(self) -> bool:
+        """Return that the answer is not just text."""
+        return False
+
+    def name(self) -> str:
+        """Return the name, which is used in messages of errors."""
+        return str(self._output.get("name", "answer"))
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return the schema."""
+        return dict(self._output["schema"])
+
+    def is_strict_json_schema(self) -> bool:
+        """Return whether the provider must enforce the schema."""
+        return bool(self._output.get("strict"))
+
+    def validate_json(self, json_str: str) -> Any:
+        """Return the answer as it is."""
+        return json_str
 
 
 def _make_function(name: str, stretch: Stretch) -> Callable[[Any, str], Any]:
@@ -73,9 +113,9 @@ def _make_function(name: str, stretch: Stretch) -> Callable[[Any, str], Any]:
     return answer
 
 
-def _build_settings(conversation: Mapping[str, Any], request: Mapping[str, Any]) -> ModelSettings:
+def build_settings(conversation: Mapping[str, Any], request: Mapping[str, Any]) -> ModelSettings:
     """Return the settings; `store` and `include`, which a conversation cannot contain, are the request's."""
-    options = {name: conversation[name] for name in SAME_NAMES if name in conversation}
+    options: dict[str, Any] = {name: conversation[name] for name in SAME_NAMES if name in conversation}
     if (choice := conversation.get("tool_choice")) is not None:
         options["tool_choice"] = choice["name"] if isinstance(choice, Mapping) else choice
     match conversation.get("thinking"):
@@ -85,6 +125,10 @@ def _build_settings(conversation: Mapping[str, Any], request: Mapping[str, Any])
             options["reasoning"] = Reasoning(effort="none")
         case _:
             pass
+    if conversation.get("cache") == "long":
+        options["prompt_cache_retention"] = "24h"
+    if "session" in conversation and conversation.get("cache") != "none":
+        options["extra_args"] = {"prompt_cache_key": conversation["session"]}
     return ModelSettings(
         include_usage=True,
         store=request.get("store"),

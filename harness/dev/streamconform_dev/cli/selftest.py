@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,6 @@ import click
 
 from streamconform.cli import completion, options
 from streamconform.config import read_settings
-from streamconform.model.case import AnyCase
 from streamconform.model.trial import AS_IS, AnyTrial, RoundTrip
 from streamconform.plural import format_count
 from streamconform.reports import write_text
@@ -19,13 +18,14 @@ from streamconform.run.workers import count_default_workers
 from streamconform.suggestions import suggest
 from streamconform.suite.kinds import Cell, Kinds, find_path, read_kinds
 from streamconform.suite.selection import select
-from streamconform.suite.threads import Thread, read_threads
-from streamconform_dev.selftest.cells import list_mutant_cells, list_open_cells
+from streamconform.suite.threads import read_threads
+from streamconform_dev.selftest.cells import list_mutant_cells
 from streamconform_dev.selftest.execute import run_groups
 from streamconform_dev.selftest.groups import SECONDS_PER_TRIAL, group_mutants
 from streamconform_dev.selftest.kill import (
     Expected,
     MutantResult,
+    Unproven,
     find_idle_cases,
     find_unproven,
     make_matrix,
@@ -70,7 +70,7 @@ def complete_innocents(ctx: click.Context, parameter: click.Parameter, incomplet
     "-v",
     "--verbose",
     count=True,
-    help="List the cases that catch each mutant, cases that catch none, and guards that no mutant proves.",
+    help="List the cases that catch each mutant, and those that catch none.",
 )
 @click.option("--table", metavar="PATH", help="Also write the matrix as Markdown; - means stdout.")
 @options.selection_options
@@ -88,14 +88,14 @@ def command(
 
     With --innocent: no case may fail a parser that uses a freedom that the documentation grants.
 
-    If only a part of the suite is selected, only what it catches is listed, and what it does not catch is no
-    failure, unless --mutant names it.
+    A guard must be proven: specs/threads.yaml names the kinds of a bug in `guards`, and the case must notice
+    a mutant of one of them.
 
-    A guard counts only if it is proven: specs/threads.yaml names the kinds of a bug in `guards`, and the case
-    must notice a mutant of one of them. Guards that are not proven are counted, and are no failure yet.
+    If only a part of the suite is selected, only what it catches is listed, and what it does not catch or
+    prove is no failure, unless --mutant names it.
 
-    Exit code 1: a mutant survives, or fails unrelated checks; or an innocent fails a `must`, or changes no
-    answer of an API.
+    Exit code 1: a mutant survives, or fails unrelated checks; a guard is not proven; or an innocent fails a
+    `must`, or changes no answer of an API.
     """
     if mutant and innocents:
         raise click.UsageError("--mutant and --innocent exclude each other; run the command twice")
@@ -133,7 +133,7 @@ def _check_mutants(names: Sequence[str], arguments: Mapping[str, Any]) -> Exit:
     rows, idle_cases, proofs = _judge(mutants, kinds, selected, workers)
     # A part of the suite need not catch everything.
     if not names and settings.selection.is_part:
-        rows = tuple(replace(row, missed=(), closed=()) for row in rows if row.cases)
+        rows = tuple(replace(row, missed=()) for row in rows if row.cases)
     for row in rows:
         _print_row(row, verbose=verbose)
     # With only some of the mutants, almost every case would be listed.
@@ -146,9 +146,12 @@ def _check_mutants(names: Sequence[str], arguments: Mapping[str, Any]) -> Exit:
     cases = len({trial.case.id for trial in selected})
     catching = f"{cases - len(idle_cases)} of {format_count(cases, 'case')}"
     click.echo(f"{caught} of {len(mutants)} mutants caught by {catching}")
-    if not names:
-        _print_guards({trial.case.id: trial.case for trial in selected}, threads, proofs, verbose=verbose)
-    return Exit.EXPECTED if caught == len(rows) else Exit.UNEXPECTED
+    guarding = () if names else tuple({trial.case.id: trial.case for trial in selected}.values())
+    unproven = find_unproven(guarding, threads, proofs)
+    if guarding:
+        _print_guards(sum(len(case.guards) for case in guarding), unproven)
+    failed = caught < len(rows) or (unproven and not settings.selection.is_part)
+    return Exit.UNEXPECTED if failed else Exit.EXPECTED
 
 
 def _find_mutants(names: Sequence[str]) -> dict[str, Mutant]:
@@ -170,10 +173,7 @@ def _judge(
     """
     groups = tuple(group_mutants(tuple(mutants), trials))
     results = run_groups(groups, workers, SECONDS_PER_TRIAL)
-    expected = {
-        name: Expected(info.fails, list_mutant_cells(info, kinds), list_open_cells(info, kinds))
-        for name, info in mutants.items()
-    }
+    expected = {name: Expected(info.fails, list_mutant_cells(info, kinds)) for name, info in mutants.items()}
     cells = {
         trial.case.id: Cell(trial.case.api, path)
         for group in groups
@@ -208,18 +208,9 @@ def _play_round_trips(mutants: Mapping[str, Mutant], trials: Sequence[AnyTrial])
                 yield mutant.kind, trial.case.id
 
 
-def _print_guards(
-    cases: Mapping[str, AnyCase],
-    threads: Mapping[str, Thread],
-    proofs: Container[tuple[str, str]],
-    *,
-    verbose: bool,
-) -> None:
-    guards = sum(len(case.guards) for case in cases.values())
-    unproven = find_unproven(cases.values(), threads, proofs)
-    if verbose:
-        for each in unproven:
-            click.echo(f"not proven: {each.case} guards against {each.bug} ({', '.join(each.kinds)})")
+def _print_guards(guards: int, unproven: Sequence[Unproven]) -> None:
+    for each in unproven:
+        click.echo(f"not proven: {each.case} guards against {each.bug} ({', '.join(each.kinds)})")
     click.echo(f"{guards - len(unproven)} of {format_count(guards, 'guard')} proven")
 
 
@@ -230,8 +221,6 @@ def _print_row(row: MutantResult, *, verbose: bool) -> None:
         click.echo(f"          fails a check unrelated to its bug: {id_}")
     for cell in row.missed:
         click.echo(f"          not caught on {cell.api}, {cell.path}")
-    for cell in row.closed:
-        click.echo(f"          caught on {cell.api}, {cell.path}: not open any more, see specs/kinds.yaml")
     if row.faulted:
         click.echo(f"          {format_count(row.faulted, 'trial')} without an answer")
     if verbose:

@@ -26,25 +26,19 @@ class MutantResult:
     """The number of trials without an answer; a mutant must give wrong answers, not crash."""
     missed: tuple[Cell, ...]
     """The APIs and paths on which it should be caught, and is not."""
-    closed: tuple[Cell, ...]
-    """The APIs and paths that `specs/kinds.yaml` calls open, although it is caught there."""
 
     @property
     def killed(self) -> bool:
         """Return whether cases caught the mutant wherever they should, and nothing else failed."""
-        return bool(self.cases) and not (self.missed or self.closed or self.unexpected or self.faulted)
+        return bool(self.cases) and not (self.missed or self.unexpected or self.faulted)
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a run of a mutant should show: globs over the failed checks, and cells.
-
-    Of the `cells` in which it has its bug, no case catches it in those that are `open`.
-    """
+    """What a run of a mutant should show: globs over failed checks, and the cells in which it is caught."""
 
     fails: Sequence[str]
     cells: Sequence[Cell]
-    open: frozenset[Cell] = frozenset()
 
 
 def make_matrix(
@@ -75,8 +69,7 @@ def _make_row(
         cases,
         tuple(id_ for id_ in failed if not any(pattern.match(id_) for pattern in expected)),
         sum(trial.verdict in ("faulted", "hang") for trial in trials),
-        tuple(cell for cell in mutant.cells if cell not in reached and cell not in mutant.open),
-        tuple(cell for cell in mutant.cells if cell in reached and cell in mutant.open),
+        tuple(cell for cell in mutant.cells if cell not in reached),
     )
 
 
