@@ -60,6 +60,7 @@ TOPICS = {"count_tokens": "tokens"}
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 BUNDLED = {
     "anthropic-messages": (
+        "advisor-cut-and-hidden",
         "compaction-content-null",
         "cost-fast-mode",
         "cost-inference-in-the-us",
