@@ -472,9 +472,7 @@ class ProgramOfStart(OpenaiResponsesDecoder):
         return self.first.setdefault(item.get("id"), item) if is_program else item
 
 
-@mutants.decoder(
-    kind="stop-hides-calls", paths=BOTH, fails=(*CONTENT, *STOP_REASON, *COMPLETE, "**:invariant.**")
-)
+@mutants.decoder(kind="part-lost", paths=BOTH, fails=(*CONTENT, *STOP_REASON, *COMPLETE, "**:invariant.**"))
 class CompletedCallsOnly(OpenaiResponsesDecoder):
     """Waits for the status `completed` of a call, which the calls of a program do not get."""
 
@@ -487,7 +485,7 @@ def _doubt_call(item: Payload) -> Payload:
     return {**item, "type": "hidden"} if is_open and "caller" in item else item
 
 
-@mutants.decoder(kind="stop-hides-calls", paths=BOTH, fails=(*CONTENT, *STOP_REASON))
+@mutants.decoder(kind="part-lost", paths=BOTH, fails=(*CONTENT, *STOP_REASON))
 class AsyncByProvider(OpenaiResponsesDecoder):
     """Mistakes a call whose result comes later for one that the provider runs."""
 
