@@ -635,8 +635,8 @@ def test_the_worst_check_decides_the_verdict(verdicts, expected):
         (ProtocolFault("exited", "m"), None),
         (Skipped("m"), None),
         (
-            Observation(1, [2], first=3, requests=(4, 5)),
-            {"outcome": 1, "events": [2], "first": 3, "sent": [4, 5]},
+            Observation(1, [2], earlier=(3,), requests=(4, 5)),
+            {"outcome": 1, "events": [2], "earlier": [3], "sent": [4, 5]},
         ),
         (Observation(None, []), {"outcome": None, "events": []}),
     ],

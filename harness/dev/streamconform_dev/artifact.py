@@ -130,10 +130,10 @@ def _export_case(case: AnyCase) -> Json:
             return head | {
                 "kind": "round_trip",
                 "conversation": case.conversation,
-                "results": case.results,
-                "first": _export_answer(case.first),
-                "second": _export_answer(case.second),
-                "request": _export_request(case.request),
+                "answers": [*map(_export_answer, case.answers)],
+                "turns": [asdict(turn) for turn in case.turns],
+                "requests": [*map(_export_request, case.requests)],
+                "bound": case.bound,
                 "trials": _export_trials(case),
             }
         case CallCase():
@@ -223,7 +223,7 @@ def _export_trial(trial: AnyTrial, which: DeliverySet) -> Json:
         "inputs": sorted(supported_inputs(trial)),
     }
     if isinstance(trial, RoundTrip):
-        return entry | {"first": _export_delivery(trial.first), "second": _export_delivery(trial.second)}
+        return entry | {"answers": [*map(_export_delivery, trial.answers)]}
     if trial.derived is not None:
         fault = trial.delivery.partition(".")[0]
         entry |= {
@@ -284,6 +284,7 @@ def _export_output(case: CallCase) -> Json:
 def _export_request(expect: RequestExpectation) -> Json:
     entry: Json = {
         "must": export_wanted(expect.must),
+        "should": export_wanted(expect.should),
         "may": export_wanted(expect.may),
         "must_not": expect.must_not,
         "headers": {name: export_wanted(leaf) for name, leaf in expect.headers.items()},

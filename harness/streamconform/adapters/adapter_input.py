@@ -63,7 +63,12 @@ class HttpInput:
     conversation: Mapping[str, Any] | None = None
     """The conversation to send instead of `request`, in cases that check requests."""
     results: Sequence[Mapping[str, Any]] | None = None
-    """Tool results, `{name, content, error?}`: send a second request with these and the first answer."""
+    """The tool results of the only turn, if there is one and it has no messages."""
+    turns: Sequence[Mapping[str, Any]] | None = None
+    """For each further request what to add after the answer before it: `{results?, messages?}`.
+
+    The results are `{name, content, error?}`, and the messages are those of a conversation.
+    """
     stream: bool = True
     """False if the client must request a non-streaming answer."""
 

@@ -115,6 +115,9 @@ API: Final = Api(
     ),
     requests=RequestForm(
         canonical=drop_nulls,
+        instructions=("system", "toolConfig.tools"),
+        thoughts=frozenset({"reasoningContent"}),
+        marks=frozenset({"cachePoint"}),
         call_ids=(("messages", "*", "content", "*", "toolUse", "toolUseId"),),
     ),
     key=Key(

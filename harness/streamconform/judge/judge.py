@@ -108,8 +108,8 @@ def find_needed_capabilities(case: AnyCase) -> tuple[Capability, ...]:
         if case.kind == "request":
             needed += list_needed_capabilities(case.input)
     elif isinstance(case, RoundTripCase):
-        needed = ("requests", "tool_calls")
-        calls = len(case.results)
+        calls = max(len(turn.results) for turn in case.turns)
+        needed = ("requests", "tool_calls") if calls else ("requests",)
     else:
         needed = () if case.stream else ("documents",)
         # Google sends thoughts only on request, so a client that cannot request them never gets such a
@@ -504,12 +504,12 @@ def decide_verdict(checks: Sequence[Check]) -> Verdict:
 def serialize_answer(answer: Answer) -> Mapping[str, Any] | None:
     """Return the part of a failed answer to keep in the results."""
     match answer:
-        case Observation(outcome, events, first=first, requests=requests, raised=raised):
+        case Observation(outcome, events, earlier=earlier, requests=requests, raised=raised):
             described = None if raised is None else asdict(raised)
             optional = {
                 "raised": described,
                 "events": events,
-                "first": first,
+                "earlier": list(earlier) or None,
                 "sent": list(requests) or None,
             }
             return {"outcome": outcome} | {key: part for key, part in optional.items() if part is not None}

@@ -22,6 +22,7 @@ from streamconform.model.request import (
     SameAs,
     Wanted,
 )
+from streamconform.model.trial import lower_level
 from streamconform.model.verdict import Check
 from streamconform.suite.request_expectation import serialize_value
 
@@ -55,6 +56,7 @@ def compare_request(api: str, expect: RequestExpectation, got: Any, level: Level
     form = APIS[api].requests
     canonical = form.canonical(dict(body))
     yield from _compare_value("body", expect.must, canonical, level, canonical)
+    yield from _compare_value("body", expect.should, canonical, lower_level(level, "should"), canonical)
     yield from _compare_value("body", expect.may, canonical, "may", canonical)
     for path in expect.must_not:
         yield _check_absent(path, canonical, level)
@@ -71,7 +73,7 @@ def compare_request(api: str, expect: RequestExpectation, got: Any, level: Level
 def list_check_paths(expect: RequestExpectation) -> Iterator[str]:
     """Yield the path of every check that may be made on a request."""
     yield "body"
-    for fields in (expect.must, expect.may):
+    for fields in (expect.must, expect.should, expect.may):
         yield from _list_paths("body", fields)
     yield from (f"body.{path}" for path in expect.must_not)
     yield from (f"headers.{name}" for name in expect.headers)

@@ -26,6 +26,7 @@ Capability = Literal[
     "documents",
     "stateful",
     "requests",
+    "compaction",
     "heal",
     "partial_json",
     "assemble",
@@ -44,12 +45,13 @@ CALLED: Final[Mapping[Kind, tuple[Function, Capability]]] = {
 }
 """For each kind of case without bytes, the adapter function it calls and the capability it needs."""
 CLAIMED_BY_NAME: Final[Claims] = frozenset(
-    {"documents", "stateful", "requests", "heal", "partial_json", "assemble", "count_tokens"}
+    {"documents", "stateful", "requests", "compaction", "heal", "partial_json", "assemble", "count_tokens"}
 )
 """Capabilities that must be claimed by name.
 
 Otherwise, a program that does not know `call` could not opt out of functions, and one that does not know
-`stream` would read a document as a stream. Clients that rely on the server to keep the history are rare.
+`stream` would read a document as a stream. Clients that rely on the server to keep the history, or that
+shorten it on purpose, are rare.
 """
 OF_STREAMS: Final[Claims] = CAPABILITIES - CLAIMED_BY_NAME
 """The claims of an implementation that does not list its capabilities."""

@@ -55,6 +55,8 @@ class RequestExpectation(Struct, frozen=True):
     """The expected request; its body is compared in canonical form (`RequestForm.canonical`)."""
 
     must: Fields = Fields({})
+    should: Fields = Fields({})
+    """Like `must`, but differences are warnings."""
     may: Fields = Fields({})
     """Like `must`, but differences are only recorded."""
     must_not: tuple[str, ...] = ()

@@ -25,6 +25,7 @@ def parse(expect: Mapping[str, Any]) -> RequestExpectation:
     """Return the expectation in `expect`, which has already been validated against the schema."""
     return RequestExpectation(
         must=_parse_fields(expect.get("must", {})),
+        should=_parse_fields(expect.get("should", {})),
         may=_parse_fields(expect.get("may", {})),
         must_not=tuple(expect.get("must_not", ())),
         headers={

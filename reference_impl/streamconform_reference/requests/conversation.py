@@ -12,7 +12,7 @@ These rules apply to all APIs:
 - Thinking is sent back only to the model that wrote it, through the same API. For other models it is dropped,
   never shown as text: no provider documents a place for another model's reasoning, and signatures (even those
   of text and calls) are useless to another model. Content that only the provider understands (its own tools,
-  citations, phases) is sent back through the same API.
+  citations, phases) is sent back through the same API. So is `echo`, whose members each builder adds.
 - Empty blocks are dropped, because Anthropic and Bedrock reject them, and they contain no information.
 - Call ids are sent unchanged if the host accepts them and they are unique in the conversation. Other ids are
   rewritten consistently in the call and its result, and in the same way in every later request.
@@ -130,6 +130,11 @@ def format_json(value: Any) -> str:
     return codec.dumps(value).decode()
 
 
+def read_echo(block: Block) -> Mapping[str, Any]:
+    """Return the members that the provider put on a block or an answer, and that go back unchanged."""
+    return block.get("echo") or {}
+
+
 def is_client_call(block: Block) -> bool:
     """Whether the block is a call that the client runs."""
     return block["type"] == "tool_call" and block.get("executor") != "provider"
@@ -220,7 +225,10 @@ def _filter_blocks(blocks: Sequence[Block], *, same_api: bool, by_same_model: bo
 
 def _drop_foreign(block: Block, *, same_api: bool, by_same_model: bool) -> Block:
     """Return the block without the fields that mean nothing to the model that receives it."""
-    foreign = [*([] if by_same_model else ["signature"]), *([] if same_api else ["phase", "citations"])]
+    foreign = [
+        *([] if by_same_model else ["signature"]),
+        *([] if same_api else ["phase", "citations", "echo"]),
+    ]
     if foreign and block["type"] in ("text", "tool_call"):
         return {key: value for key, value in block.items() if key not in foreign}
     return block

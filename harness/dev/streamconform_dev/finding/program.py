@@ -17,6 +17,7 @@ from streamconform.errors import SelectionError
 from streamconform.model.case import CallCase
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.run.blame import Blame, load_snapshots
+from streamconform.run.round_trip import extend
 from streamconform.wire.framings import split
 from streamconform_peers import conversation_source
 from streamconform_peers.peer import Peer
@@ -273,18 +274,14 @@ def _describe_conversation(peer: Peer, api: str, conversation: Mapping[str, Any]
 
 
 def _join_round_trip(trial: RoundTrip) -> Mapping[str, Any]:
-    """Return the conversation of the second request, with the answer as the reference reads it."""
-    outcome = Blame(load_snapshots()).list_outcomes(trial.first)[-1][1]
-    blocks = [
-        {key: value for key, value in asdict(block).items() if value is not None and key != "absent"}
-        for block in outcome.content
-    ]
-    # A spec names results by their tool, because the ids of the calls come from the recorded answer.
-    calls = [block for block in blocks if block["type"] == "tool_call"]
-    results = [
-        {**result, "id": next(call["id"] for call in calls if call["name"] == result["name"])}
-        for result in trial.case.results
-    ]
+    """Return the conversation of the last request, with the answers as the reference reads them."""
     conversation = trial.case.conversation
-    turns = ({"role": "assistant", "content": blocks}, {"role": "tool", "results": results})
-    return {**conversation, "messages": [*conversation["messages"], *turns]}
+    blame = Blame(load_snapshots())
+    for answer, turn in zip(trial.answers, trial.case.turns, strict=False):
+        outcome = blame.list_outcomes(answer)[-1][1]
+        blocks = [
+            {key: value for key, value in asdict(block).items() if key != "absent"}
+            for block in outcome.content
+        ]
+        conversation = extend(conversation, {"content": blocks}, turn)
+    return conversation

@@ -37,6 +37,7 @@ from streamconform_reference.requests.conversation import (
     is_free_text,
     join_text,
     part_text,
+    read_echo,
     read_turns,
 )
 from streamconform_reference.requests.option_table import Option, collect_options, write_options
@@ -209,7 +210,7 @@ def build_thinking_block(block: Block) -> dict[str, Any]:
 
 def build_tool_call(call: Block) -> dict[str, Any]:
     """Return a call as an item."""
-    name_fields = {"call_id": call["id"], "name": call["name"]}
+    name_fields = {**read_echo(call), "call_id": call["id"], "name": call["name"]}
     if is_free_text(call):
         return {"type": "custom_tool_call", **name_fields, "input": call["arguments"]}
     return {"type": "function_call", **name_fields, "arguments": arguments_text(call)}
