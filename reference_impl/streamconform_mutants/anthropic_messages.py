@@ -491,11 +491,12 @@ def usage_members_required(payload: Payload) -> bool:
     return "input_tokens" not in usage or None in usage.values()
 
 
-@mutants.refuse(kind="absent-fatal", fails=GIVES_UP)
+@mutants.refuse(kind="absent-fatal", paths=BOTH, fails=GIVES_UP)
 def null_content_of_compaction_fatal(payload: Payload) -> bool:
     """Fails on null as the content of a compaction, or as the details of an error."""
-    if "compaction" in (block := object_at(payload, "content_block")).get("type", ""):
-        return block.get("content", "") is None
+    blocks = [object_at(payload, "content_block"), *(object_at(payload, "message").get("content") or ())]
+    if any(block.get("type") == "compaction" and block.get("content", "") is None for block in blocks):
+        return True
     delta, error = object_at(payload, "delta"), object_at(payload, "error")
     return error.get("details", "") is None or (
         delta.get("type") == "compaction_delta" and delta.get("content") is None
@@ -603,3 +604,27 @@ class ToolChangesLost(AnthropicMessagesDecoder):
 
     def read(self, payload: Payload) -> None:
         super().read(drop_key(payload, "tool_changes"))
+
+
+@mutants.decoder(kind="price-variant-ignored", fails=("**:cost.**",))
+class FastAlways(AnthropicMessagesDecoder):
+    """Bills every answer as fast, whatever speed served it."""
+
+    def read(self, payload: Payload) -> None:
+        for usage in (object_at(payload, "usage"), object_at(object_at(payload, "message"), "usage")):
+            if "speed" in usage:
+                usage["speed"] = "fast"
+        super().read(payload)
+
+
+@mutants.decoder(kind="thinking-as-text", fails=(*CONTENT, "**:invariant.**"))
+class ThinkingDeltaAsText(AnthropicMessagesDecoder):
+    """Adds each thinking_delta to the text."""
+
+    def read(self, payload: Payload) -> None:
+        block, delta = object_at(payload, "content_block"), object_at(payload, "delta")
+        if block.get("type") == "thinking":
+            payload = {**payload, "content_block": {"type": "text", "text": block.get("thinking") or ""}}
+        elif delta.get("type") == "thinking_delta":
+            payload = {**payload, "delta": {"type": "text_delta", "text": delta["thinking"]}}
+        super().read(payload)
