@@ -752,11 +752,12 @@ def input_as_text(_: Conversation, body: Body) -> None:
 def empty_arguments_sent(_: Conversation, body: Body) -> None:
     """Sends empty text as the arguments of a call that has none."""
     calls = [
-        call["function"] for message in body.get("messages", ()) for call in message.get("tool_calls", ())
+        call.get("function", {})
+        for message in body.get("messages", ())
+        for call in message.get("tool_calls", ())
     ]
-    calls += [item for item in body.get("input", ()) if "arguments" in item]
-    for call in calls:
-        if call["arguments"] in ("{}", {}):
+    for call in [*calls, *body.get("input", ())]:
+        if call.get("arguments") in ("{}", {}):
             call["arguments"] = ""
 
 
@@ -840,6 +841,22 @@ def answer_as_the_users(_: Conversation, body: Body) -> None:
     for message in body["messages"]:
         if message["role"] == "assistant" and "tool_calls" not in message:
             message["role"] = "user"
+
+
+@mutants.body("openai-chat", "openai-responses", kind="answer-in-another-form", fails=(*_MESSAGES, *_INPUT))
+def custom_call_as_function(_: Conversation, body: Body) -> None:
+    """Sends a call of a custom tool as one of a function, whose arguments are then not JSON."""
+    for item in body.get("input", ()):
+        item["type"] = item["type"].replace("custom_tool", "function")
+        if "input" in item:
+            item["arguments"] = item.pop("input")
+    for message in body.get("messages", ()):
+        for call in message.get("tool_calls", ()):
+            if custom := call.pop("custom", None):
+                call |= {
+                    "type": "function",
+                    "function": {"name": custom["name"], "arguments": custom["input"]},
+                }
 
 
 @mutants.body(
