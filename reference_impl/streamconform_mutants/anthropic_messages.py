@@ -28,6 +28,7 @@ from .json_values import close_json, drop_key, object_at, report_refused_calls
 from .model import (
     ARGUMENTS,
     ARGUMENTS_TEXT,
+    BOTH,
     COMPLETE,
     CONTENT,
     ERROR,
@@ -490,11 +491,12 @@ def usage_members_required(payload: Payload) -> bool:
     return "input_tokens" not in usage or None in usage.values()
 
 
-@mutants.refuse(kind="absent-fatal", fails=GIVES_UP)
+@mutants.refuse(kind="absent-fatal", paths=BOTH, fails=GIVES_UP)
 def null_content_of_compaction_fatal(payload: Payload) -> bool:
     """Fails on null as the content of a compaction, or as the details of an error."""
-    if "compaction" in (block := object_at(payload, "content_block")).get("type", ""):
-        return block.get("content", "") is None
+    blocks = [object_at(payload, "content_block"), *(object_at(payload, "message").get("content") or ())]
+    if any(block.get("type") == "compaction" and block.get("content", "") is None for block in blocks):
+        return True
     delta, error = object_at(payload, "delta"), object_at(payload, "error")
     return error.get("details", "") is None or (
         delta.get("type") == "compaction_delta" and delta.get("content") is None
@@ -543,3 +545,27 @@ def missing_count_erases(message: Assembler, payload: Payload) -> None:
     usage = payload.get("usage")
     zeros = dict.fromkeys(("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"), 0)
     HANDLERS["message_delta"](message, {**payload, "usage": {**zeros, **usage} if usage else usage})
+
+
+@mutants.decoder(kind="price-variant-ignored", fails=("**:cost.**",))
+class FastAlways(AnthropicMessagesDecoder):
+    """Bills every answer as fast, whatever speed served it."""
+
+    def read(self, payload: Payload) -> None:
+        for usage in (object_at(payload, "usage"), object_at(object_at(payload, "message"), "usage")):
+            if "speed" in usage:
+                usage["speed"] = "fast"
+        super().read(payload)
+
+
+@mutants.decoder(kind="thinking-as-text", fails=(*CONTENT, "**:invariant.**"))
+class ThinkingDeltaAsText(AnthropicMessagesDecoder):
+    """Adds each thinking_delta to the text."""
+
+    def read(self, payload: Payload) -> None:
+        block, delta = object_at(payload, "content_block"), object_at(payload, "delta")
+        if block.get("type") == "thinking":
+            payload = {**payload, "content_block": {"type": "text", "text": block.get("thinking") or ""}}
+        elif delta.get("type") == "thinking_delta":
+            payload = {**payload, "delta": {"type": "text_delta", "text": delta["thinking"]}}
+        super().read(payload)

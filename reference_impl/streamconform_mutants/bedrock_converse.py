@@ -14,6 +14,7 @@ from streamconform_reference.framing import Frame
 from streamconform_reference.framing.aws_eventstream import EventStreamFraming
 from streamconform_reference.outcome import Json
 
+from .bedrock_invoke import ChecksumsUnchecked
 from .json_values import drop_key, object_at, report_refused_calls
 from .model import ARGUMENTS, COMPLETE, CONTENT, ERROR, GIVES_UP, STATUS, STOP_REASON, USAGE
 from .registry import StreamMutants
@@ -86,6 +87,26 @@ class DamagedMessageAsEnd(EventStreamFraming):
         self.broken = self.fault is not None
         self.fault = None
         return frames
+
+
+@mutants.replace("framing_factory", kind="damage-unnoticed", fails=GIVES_UP)
+class ChecksumsOfConverseUnchecked(ChecksumsUnchecked):
+    """Trusts a message's lengths, and never verifies its checksums."""
+
+
+@mutants.decoder(kind="identity-trusted", fails=GIVES_UP)
+class CallAtAUsedIndexFatal(BedrockConverseDecoder):
+    """Fails on a call that begins at the index of a text."""
+
+    texts: frozenset[object] = frozenset()
+
+    def read(self, payload: Payload) -> None:
+        index = payload.get("contentBlockIndex")
+        if "text" in object_at(payload, "delta"):
+            self.texts |= {index}
+        elif "toolUse" in object_at(payload, "start") and index in self.texts:
+            raise BrokenPayloadError("two blocks have one index")
+        super().read(payload)
 
 
 @mutants.decoder(
@@ -186,6 +207,14 @@ class BlocksWithoutStopLost(BedrockConverseDecoder):
                 super().read_event(*event)
             held.clear()
         super().read_event(kind, body)
+
+
+@mutants.decoder(kind="stop-details-lost", fails=("**:stop.sequence",))
+class SequenceOfDocumentsOnly(BedrockConverseDecoder):
+    """Looks for the matched stop sequence of a stream where a document has it."""
+
+    def stop(self, raw: str, fields: object) -> None:
+        super().stop(raw, drop_key(fields, "delta"))
 
 
 @mutants.decoder(kind="unknown-fatal", fails=GIVES_UP)

@@ -219,7 +219,21 @@ def refused_call_of_invoke_as_tool_use(messages: list[Json]) -> Iterator[Json]:
     yield from report_refused_calls(messages, "refusal")
 
 
-@mutants.refuse(kind="unknown-fatal", fails=GIVES_UP)
-def chunk_without_type_fatal(payload: Payload) -> bool:
-    """Fails on a chunk that has no type, such as one with the service's own counts."""
-    return "type" not in payload
+@mutants.decoder(kind="unknown-fatal", fails=GIVES_UP)
+class TypelessChunkFatal(BedrockInvokeDecoder):
+    """Fails on a chunk without a type, such as one with the metrics, also after the end of the message."""
+
+    stop: Payload | None = None
+
+    def read(self, payload: Payload) -> None:
+        if "type" not in payload:
+            raise BrokenPayloadError("no type")
+        if payload["type"] == "message_stop":
+            self.stop = payload
+        else:
+            super().read(payload)
+
+    def end_of_body(self) -> None:
+        if self.stop is not None and not self.message.ended:
+            super().read(self.stop)
+        super().end_of_body()

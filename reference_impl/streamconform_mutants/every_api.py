@@ -376,8 +376,8 @@ def integers_as_doubles(outcome: Json) -> None:
 
 @mutants.outcome(kind="malformed-fatal", fails=GIVES_UP)
 def malformed_arguments_fatal(outcome: Json) -> None:
-    """Fails at the end of an answer with a call whose arguments are not JSON."""
-    if any(call["arguments"] is None for call in _client_calls(outcome)):
+    """Fails at the end of an answer with a call whose arguments are no JSON object."""
+    if not all(isinstance(call["arguments"], dict) for call in _client_calls(outcome)):
         outcome |= {
             "status": "error",
             "content": [],

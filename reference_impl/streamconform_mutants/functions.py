@@ -28,6 +28,12 @@ _TOKENS: Final = ("common/tokens/**:output",)
 
 
 @mutants.function("heal", kind="arguments-unhealed", fails=_HEAL)
+def backslashes_removed(value: Any) -> Json:
+    """Removes every backslash before it reads the text."""
+    return heal_tool_arguments(value.replace("\\", "") if isinstance(value, str) else value)
+
+
+@mutants.function("heal", kind="arguments-unhealed", fails=_HEAL)
 def valid_json_unescaped(value: Any) -> Json:
     """Unescapes quotes before checking whether the text is already valid JSON."""
     return heal_tool_arguments(value.replace('\\"', '"') if isinstance(value, str) else value)

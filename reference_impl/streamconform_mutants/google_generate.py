@@ -10,10 +10,12 @@ from streamconform_reference.apis.google_generate.calls import FunctionCalls
 from streamconform_reference.apis.google_generate.decode import GoogleGenerateDecoder
 from streamconform_reference.apis.google_generate.framing import GoogleFraming, GoogleSseFraming
 from streamconform_reference.apis.google_generate.reasons import STOP_REASONS
+from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.sse import SseFraming
-from streamconform_reference.outcome import Json
+from streamconform_reference.outcome import Cost, Json, Usage
+from streamconform_reference.pricing import Billing, Pricing
 
 from .json_values import drop_key, object_at
 from .model import ARGUMENTS, CONTENT, ERROR, GIVES_UP, STOP_REASON
@@ -345,3 +347,22 @@ class LastUsageOnly(GoogleGenerateDecoder):
     def read_usage(self, usage: Payload) -> None:
         self.counts.clear()
         super().read_usage(usage)
+
+
+class _PricingByTotal(Pricing, frozen=True):
+    """Price tables whose tiers count the output, too."""
+
+    def cost(self, usage: Usage, billing: Billing | None = None) -> Cost | None:
+        written = usage.output or 0
+        tiers = [{**tier, "above": tier["above"] - written} for tier in self.table.get("tiers", ())]
+        return Pricing({**self.table, "tiers": tiers}).cost(usage, billing)
+
+
+@mutants.decoder(kind="price-variant-ignored", fails=("**:cost.**",))
+class TierByTotal(GoogleGenerateDecoder):
+    """Compares the input and the output together with the length of prompt that has higher prices."""
+
+    def __init__(self, *, pricing: Mapping[str, Any] | None = None, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.message = Assembler(None if pricing is None else _PricingByTotal(pricing))
+        self.begin()

@@ -79,6 +79,16 @@ def cache_counts_required(payload: Payload) -> Payload:
     return payload
 
 
+@mutants.decoder("bedrock-converse", kind="absent-fatal", paths=("document",), fails=GIVES_UP)
+class SequenceRequired:
+    """Fails if the stop sequence for which the request asked is null."""
+
+    def stop(self, raw: str, fields: object) -> None:
+        if isinstance(fields, dict) and fields.get("stop_sequence", "") is None:
+            raise BrokenPayloadError("no stop sequence")
+        super().stop(raw, fields)  # type: ignore[misc]
+
+
 @mutants.payloads(*_ALL, kind="old-form-unread", paths=BOTH, fails=USAGE)
 def only_split_writes_read(payload: Payload) -> Payload:
     """Reads cache writes only from the split by lifetime, which older models do not send."""
@@ -87,6 +97,29 @@ def only_split_writes_read(payload: Payload) -> Payload:
         return payload
     changed: Payload = drop_key(drop_key(payload, "cache_creation_input_tokens"), "cacheWriteInputTokens")
     return changed
+
+
+@mutants.decoder(*_ALL, kind="order-trusted", fails=(*ERROR, *USAGE))
+class FragmentBehindItsBlockFatal:
+    """Fails on a delta for a block that has stopped."""
+
+    stopped: frozenset[Any] = frozenset()
+
+    def read(self, payload: Payload) -> None:
+        self._check(str(payload.get("type")), payload.get("index"))
+        super().read(payload)  # type: ignore[misc]
+
+    def read_event(self, kind: str, body: Payload) -> None:
+        self._check(kind, body.get("contentBlockIndex"))
+        super().read_event(kind, body)  # type: ignore[misc]
+
+    def _check(self, kind: str, index: Any) -> None:
+        if kind in ("content_block_start", "contentBlockStart"):
+            self.stopped -= {index}
+        elif kind in ("content_block_stop", "contentBlockStop"):
+            self.stopped |= {index}
+        elif kind in ("content_block_delta", "contentBlockDelta") and index in self.stopped:
+            raise BrokenPayloadError("no such block is open")
 
 
 # The end
@@ -186,20 +219,31 @@ class CallAtEachStop:
         super().read(payload)  # type: ignore[misc]
 
 
-@mutants.decoder(*_ALL, kind="identity-trusted", fails=GIVES_UP)
-class StrayStopFatal:
-    """Fails on the end of a block that never began."""
+@mutants.decoder(*_ALL, kind="order-trusted", fails=(*ERROR, *USAGE))
+class StrayEventFatal:
+    """Fails on a second start of the message, on a delta of a block that ended, and on a stray end."""
 
     def begin(self) -> None:
-        self.begun: set[Any] = set()
+        self.states: dict[Any, str] = {}
         super().begin()  # type: ignore[misc]
 
     def read(self, payload: Payload) -> None:
         index = payload.get("index", payload.get("contentBlockIndex"))
-        if payload.keys() & {"content_block", "delta", "start"}:
-            self.begun.add(index)
-        elif index is not None and index not in self.begun:
-            raise BrokenPayloadError("the end of an unknown block")
+        state = self.states.get(index)
+        if payload.get("type") == "message_start":
+            index, state = "message", self.states.get("message")
+            is_stray = state is not None
+            state = "open"
+        elif payload.keys() & {"content_block", "start"}:
+            is_stray, state = False, "open"
+        elif "delta" in payload:
+            is_stray, state = state == "ended", "open"
+        else:
+            is_stray, state = state != "open", "ended"
+        if index is not None:
+            if is_stray:
+                raise BrokenPayloadError("an event of a block that is not open")
+            self.states[index] = state
         super().read(payload)  # type: ignore[misc]
 
 

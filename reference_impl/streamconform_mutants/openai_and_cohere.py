@@ -17,6 +17,7 @@ _ALL: Final = (*_OPENAI, "cohere-chat")
 _CHOICE: Final = {"index", "delta", "message", "finish_reason", "logprobs"}
 _ITEMS: Final = {"message", "reasoning", *CALLS}
 _COHERE_PARTS: Final = {"text", "thinking"}
+_STARTS: Final = ("tool-call-start", "response.output_item.added")
 _ENDS: Final = {"response.output_item.done", "content-end", "tool-call-end"}
 
 
@@ -106,6 +107,13 @@ class FirstEndEnds:
 # Calls and content
 
 
+@mutants.payloads(*_OPENAI, kind="arguments-lost", paths=BOTH, fails=(*CONTENT, *STOP_REASON))
+def custom_input_unread(payload: Payload) -> Payload:
+    """Reads a custom call's input from the deltas of Responses alone, not where a member has it."""
+    changed: Payload = drop_key(payload, "input")
+    return changed
+
+
 @mutants.payloads("cohere-chat", kind="identity-trusted", fails=GIVES_UP)
 def index_required(payload: Payload) -> Payload:
     """Fails on an event of a block or a call that has no index."""
@@ -132,22 +140,76 @@ class CallsById:
 
 @mutants.decoder("cohere-chat", "openai-responses", kind="identity-trusted", fails=GIVES_UP)
 class IndexUsedTwiceFatal:
-    """Fails on a call or an item whose index another one had, and on an end of a call that is not open."""
+    """Fails on a call or an item whose index another one had."""
 
     used: frozenset[object] = frozenset()
-    ended: frozenset[object] = frozenset()
 
     def read(self, payload: Payload) -> None:
         kind, index = payload.get("type"), payload.get("index", payload.get("output_index"))
-        if kind in ("tool-call-start", "response.output_item.added") and index is not None:
+        if kind in _STARTS and index is not None:
             if index in self.used:
                 raise BrokenPayloadError("two calls or items have one index")
             self.used |= {index}
-        if kind == "tool-call-end" and index is not None:
-            if index not in self.used or index in self.ended:
-                raise BrokenPayloadError("no such call is open")
-            self.ended |= {index}
         super().read(payload)  # type: ignore[misc]
+
+
+@mutants.decoder("cohere-chat", "openai-responses", kind="order-trusted", fails=GIVES_UP)
+class StrayEndFatal:
+    """Fails on the end of a call or an item that is not open."""
+
+    open: frozenset[object] = frozenset()
+
+    def read(self, payload: Payload) -> None:
+        kind, index = payload.get("type"), payload.get("index", payload.get("output_index"))
+        if kind in _STARTS:
+            self.open |= {index}
+        elif kind in ("tool-call-end", "response.output_item.done"):
+            if index not in self.open:
+                raise BrokenPayloadError("no such call or item is open")
+            self.open -= {index}
+        super().read(payload)  # type: ignore[misc]
+
+
+@mutants.decoder("openai-chat", kind="identity-trusted", fails=CONTENT)
+class ChatCallOfAKnownIdLost:
+    """Keeps calls by their id, so the second of two calls with the same id is lost."""
+
+    def begin(self) -> None:
+        self.indices: dict[str, object] = {}
+        self.lost: set[object] = set()
+        super().begin()  # type: ignore[misc]
+
+    def read(self, payload: Payload) -> None:
+        for delta in [object_at(choice, "delta") for choice in _choices(payload)]:
+            entries = delta.get("tool_calls")
+            if isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries):
+                delta["tool_calls"] = [entry for entry in entries if not self._is_lost(entry)]
+        super().read(payload)  # type: ignore[misc]
+
+    def _is_lost(self, entry: Payload) -> bool:
+        identity, index = entry.get("id"), entry.get("index")
+        if identity and self.indices.setdefault(identity, index) != index:
+            self.lost.add(index)
+        return index in self.lost
+
+
+@mutants.outcome("openai-chat", kind="absent-fatal", paths=("stream",), fails=GIVES_UP)
+def announced_call_required(outcome: Json) -> None:
+    """Fails on an answer whose stop reason announces a call that is not there."""
+    calls = [block for block in outcome["content"] if block["type"] == "tool_call"]
+    if outcome["stop"]["raw"] == "tool_calls" and not calls:
+        error = {"type": "protocol", "message": "", "status": None}
+        outcome |= {"status": "error", "content": [], "error": error}
+
+
+@mutants.outcome("openai-chat", kind="thinking-as-text", fails=CONTENT)
+def think_tags_expected(outcome: Json) -> None:
+    """Takes an answer without a closing think tag for thinking, and removes the tags from other answers."""
+    for block in outcome["content"]:
+        if block["type"] == "text" and "</think>" in block["text"]:
+            block["text"] = block["text"].replace("<think>", "").replace("</think>", "")
+        elif block["type"] == "text":
+            block |= {"type": "thinking", "redacted": False, "signature": None}
 
 
 @mutants.payloads("cohere-chat", kind="absent-fatal", fails=GIVES_UP)

@@ -446,6 +446,13 @@ def content_required(payload: Payload) -> bool:
     return any(object_at(choice, "delta").get("content") is None for choice in payload.get("choices") or ())
 
 
+@mutants.refuse(kind="absent-fatal", fails=GIVES_UP)
+def null_content_beside_calls_fatal(payload: Payload) -> bool:
+    """Fails on a chunk with calls whose content is null."""
+    deltas = [object_at(choice, "delta") for choice in payload.get("choices") or ()]
+    return any(delta.get("tool_calls") and delta.get("content", "") is None for delta in deltas)
+
+
 @mutants.decoder(kind="end-too-early", fails=GIVES_UP)
 class FirstFinishEnds(OpenaiChatDecoder):
     """Ignores what follows the first finish reason."""

@@ -18,6 +18,7 @@ mutants = RequestMutants()
 _OWN_BLOCKS: Final = ("text", "image", "thinking", "redacted_thinking", "tool_use", "tool_result")
 Block = dict[str, Any]
 
+_CALL_ITEMS: Final = ("function_call", "custom_tool_call")
 _MESSAGES: Final = ("**:body.messages.**",)
 _CONTENTS: Final = ("**:body.contents", "**:body.contents.**")
 _INPUT: Final = ("**:body.input.**",)
@@ -173,6 +174,30 @@ def foreign_thinking_sent(conversation: Conversation) -> Conversation:
         {key: value for key, value in message.items() if key not in origin}
         for message in conversation["messages"]
     ]
+    return {**conversation, "messages": messages}
+
+
+@mutants.conversation(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    "google-generate",
+    "openai-chat",
+    "openai-responses",
+    kind="answer-in-another-form",
+    fails=(*_MESSAGES, "**:body.messages", *_CONTENTS, *_INPUT, "**:body.input"),
+)
+def foreign_answers_told(conversation: Conversation) -> Conversation:
+    """Sends an answer of another model, and the results of its calls, as what the user says about them."""
+    messages: list[Conversation] = []
+    for message in conversation["messages"]:
+        is_result = message["role"] == "tool" and messages[-1].get("is_told")
+        if is_result or message.get("model", conversation["model"]) != conversation["model"]:
+            told = message.get("results", message.get("content", ()))
+            said = [block.get("text", block.get("content", block.get("name"))) for block in told]
+            messages.append({"role": "user", "content": f"It said {said}.", "is_told": True})
+        else:
+            messages.append(message)
     return {**conversation, "messages": messages}
 
 
@@ -411,18 +436,15 @@ def empty_text_sent(_: Conversation, body: Body) -> None:
             content.insert(0, {"text": ""})
 
 
-@mutants.body(
-    "google-generate",
-    kind="empty-sent",
-    fails=_CONTENTS,
-)
+@mutants.body("bedrock-converse", "google-generate", kind="empty-sent", fails=(*_CONTENTS, *_MESSAGES))
 def empty_answer_sent(conversation: Conversation, body: Body) -> None:
-    """Sends an empty answer back as content without parts."""
+    """Sends an empty answer back as a message without blocks."""
+    messages, blocks = _names(body)
     for message in conversation["messages"]:
         if message["role"] == "assistant" and all(
             block["type"] in ("text", "refusal") and not block["text"] for block in message["content"]
         ):
-            body["contents"].insert(1, {"role": "model", "parts": []})
+            body[messages].insert(1, {"role": "model" if blocks == "parts" else "assistant", blocks: []})
 
 
 @mutants.body(
@@ -480,6 +502,26 @@ def failure_untold(conversation: Conversation) -> Conversation:
     """Does not report to the model that a tool failed."""
     return _change_results(
         conversation, lambda result: {key: value for key, value in result.items() if key != "error"}
+    )
+
+
+@mutants.conversation(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    "cohere-chat",
+    "google-generate",
+    "google-interactions",
+    "ollama-chat",
+    "openai-chat",
+    "openai-responses",
+    kind="result-changed",
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
+)
+def failure_unexplained(conversation: Conversation) -> Conversation:
+    """Reports to the model that a tool failed, but not what the tool said."""
+    return _change_results(
+        conversation, lambda result: {**result, "content": "Failed."} if result.get("error") else result
     )
 
 
@@ -571,6 +613,36 @@ def missing_result_left_out(_: Conversation, body: Body) -> None:
     body[messages_key] = [
         message for message in body[messages_key] if message.get(blocks_key) not in ([], NO_RESULT)
     ]
+
+
+@mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    "cohere-chat",
+    "google-generate",
+    "google-interactions",
+    "ollama-chat",
+    "openai-chat",
+    "openai-responses",
+    kind="call-unsent",
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT, "**:body.messages", "**:body.contents", "**:body.input"),
+)
+def calls_unsent(_: Conversation, body: Body) -> None:
+    """Sends results without their calls."""
+    if "input" in body:
+        body["input"] = [item for item in body["input"] if item.get("type") not in _CALL_ITEMS]
+        return
+    messages_key, blocks_key = _names(body)
+    for message in body[messages_key]:
+        message.pop("tool_calls", None)
+        if isinstance(message.get(blocks_key), list):
+            message[blocks_key] = [block for block in message[blocks_key] if not _is_call(block)]
+    body[messages_key] = [message for message in body[messages_key] if message.get(blocks_key)]
+
+
+def _is_call(block: Block) -> bool:
+    return block.get("type") == "tool_use" or "toolUse" in block or "functionCall" in block
 
 
 # Tool calls
@@ -866,6 +938,88 @@ def malformed_arguments_sent(conversation: Conversation, body: Body) -> None:
     for item in body.get("input", ()):
         if item.get("type") == "function_call" and item["call_id"] in texts:
             item["arguments"] = texts[item["call_id"]]
+
+
+@mutants.body("openai-chat", kind="arguments-in-another-form", fails=_MESSAGES)
+def cut_call_sent(conversation: Conversation, body: Body) -> None:
+    """Sends a call that was cut, which has no result and whose arguments are not JSON."""
+    answers = [message for message in conversation["messages"] if message["role"] == "assistant"]
+    sent = [message for message in body["messages"] if message["role"] == "assistant"]
+    for answer, message in zip(answers, sent, strict=False):
+        calls = [block for block in answer["content"] if block.get("complete") is False]
+        if calls and "tool_calls" not in message:
+            message["tool_calls"] = [
+                {
+                    "id": call["id"],
+                    "type": "function",
+                    "function": {"name": call["name"], "arguments": call.get("arguments_text") or ""},
+                }
+                for call in calls
+            ]
+
+
+@mutants.body("openai-chat", kind="signature-unsent", fails=_MESSAGES)
+def details_merged(_: Conversation, body: Body) -> None:
+    """Merges the reasoning details of a message into one, whatever their types."""
+    for message in body["messages"]:
+        details = message.get("reasoning_details", [])
+        details[:] = [{name: value for detail in details for name, value in detail.items()}][: len(details)]
+
+
+@mutants.body("openai-chat", kind="field-to-another-host", fails=_MESSAGES)
+def phases_to_chat(conversation: Conversation, body: Body) -> None:
+    """Sends the phase of a message, for which Chat Completions has no member."""
+    answers = [message for message in conversation["messages"] if message["role"] == "assistant"]
+    sent = [message for message in body["messages"] if message["role"] == "assistant"]
+    for answer, message in zip(answers, sent, strict=False):
+        phases = [block["phase"] for block in answer["content"] if block.get("phase")]
+        if phases:
+            message["phase"] = phases[-1]
+
+
+@mutants.body("openai-responses", kind="items-unsent", fails=_INPUT)
+def phase_replaced_by_a_guess(_: Conversation, body: Body) -> None:
+    """Sends a guess in place of the phase of a message."""
+    for item in body["input"]:
+        if item.get("role") == "assistant":
+            item["phase"] = "final_answer"
+
+
+@mutants.body("openai-responses", kind="signature-unsent", fails=(*_INPUT, "**:body.input"))
+def summary_sent_alone(conversation: Conversation, body: Body) -> None:
+    """Sends a reasoning item also without its encrypted content, which the server did not store."""
+    answers = [message for message in conversation["messages"] if message["role"] == "assistant"]
+    for block in [block for answer in answers for block in answer["content"]]:
+        if block["type"] == "thinking" and not block.get("signature"):
+            summary = [{"type": "summary_text", "text": block["text"]}]
+            body["input"].insert(1, {"type": "reasoning", "summary": summary})
+
+
+@mutants.body("anthropic-messages", kind="result-missing", fails=_MESSAGES)
+def call_before_a_fallback_sent(conversation: Conversation, body: Body) -> None:
+    """Sends the call of a model that declined, which has no result."""
+    answers = [message for message in conversation["messages"] if message["role"] == "assistant"]
+    sent = [message for message in body["messages"] if message["role"] == "assistant"]
+    for answer, message in zip(answers, sent, strict=False):
+        if "fallback" in [block.get("kind") for block in answer["content"]]:
+            calls = [block for block in answer["content"] if block.get("complete") is False]
+            message["content"][:0] = [
+                {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["arguments"]}
+                for call in calls
+            ]
+
+
+@mutants.conversation("google-generate", kind="result-changed", fails=_CONTENTS)
+def result_text_alone(conversation: Conversation) -> Conversation:
+    """Sends the text of a tool result, without its images and without saying that the tool failed."""
+
+    def keep_text(result: Conversation) -> Conversation:
+        content = result["content"]
+        if not isinstance(content, str):
+            content = [part for part in content if part["type"] != "image"]
+        return {"id": result["id"], "name": result["name"], "content": content}
+
+    return _change_results(conversation, keep_text)
 
 
 @mutants.body("ollama-chat", kind="thinking-unsent", fails=_MESSAGES)

@@ -336,6 +336,7 @@ def stored_by_default(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "openai-chat",
     "openai-responses",
     kind="cache-unasked",
     fails=("**:body.prompt_cache_key",),
@@ -346,6 +347,7 @@ def cache_key_unsent(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
+    "openai-chat",
     "openai-responses",
     kind="cache-unasked",
     fails=("**:body.prompt_cache_key",),
@@ -639,6 +641,13 @@ def image_without_its_type(_: Conversation, body: Body) -> None:
 def model_not_encoded(_: Conversation, request: Json) -> None:
     """Puts the name of the model into the path as it is, so that the slash of an ARN splits it."""
     request["path"] = unquote(request["path"])
+
+
+@mutants.request("google-generate", kind="address-wrong", fails=("**:path",))
+def models_named_twice(conversation: Conversation, request: Json) -> None:
+    """Puts `models/` before a name that already begins with it."""
+    if conversation["model"].startswith("models/"):
+        request["path"] = request["path"].replace("models/", "models/models/", 1)
 
 
 @mutants.body("ollama-chat", kind="thinking-settings-wrong", fails=("**:body.think",))

@@ -1,7 +1,8 @@
 """The outcome of a stream: one normal form for every provider's answers.
 
-This module contains only values. `to_json` returns the normal form with all its keys. None means "not
-reported", never zero.
+This module contains only values. `to_json` returns the normal form with all its keys, but for `echo`, which
+holds members of the provider's own that the next request must send back, by the provider's names. None means
+"not reported", never zero.
 """
 
 from __future__ import annotations
@@ -15,6 +16,11 @@ StopReason = Literal["stop", "length", "tool_use", "content_filter", "refusal", 
 Executor = Literal["client", "provider"]
 ProseKind = Literal["text", "thinking", "refusal"]
 Json = dict[str, Any]
+
+
+def _describe_echo(echo: Json | None) -> Json:
+    """Return the member with what must be sent back, if there is anything."""
+    return {"echo": echo} if echo else {}
 
 
 class Citation(Struct, frozen=True, kw_only=True):
@@ -51,6 +57,7 @@ class Text(Struct, frozen=True):
     phase: str | None = None
     signature: str | None = None
     citations: tuple[Citation, ...] = ()
+    echo: Json | None = None
 
     def to_json(self) -> Json:
         """Return the block in the normal form."""
@@ -60,6 +67,7 @@ class Text(Struct, frozen=True):
             "phase": self.phase,
             "signature": self.signature,
             "citations": [citation.to_json() for citation in self.citations],
+            **_describe_echo(self.echo),
         }
 
 
@@ -82,6 +90,7 @@ class Thinking(Struct, frozen=True, kw_only=True):
     text: str
     signature: str | None
     redacted: bool
+    echo: Json | None = None
 
     def to_json(self) -> Json:
         """Return the block in the normal form."""
@@ -90,6 +99,7 @@ class Thinking(Struct, frozen=True, kw_only=True):
             "text": self.text,
             "signature": self.signature,
             "redacted": self.redacted,
+            **_describe_echo(self.echo),
         }
 
 
@@ -108,6 +118,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     executor: Executor
     signature: str | None = None
     """Opaque data that must be sent back with the call."""
+    echo: Json | None = None
 
     def to_json(self) -> Json:
         """Return the block in the normal form."""
@@ -120,6 +131,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
             "complete": self.complete,
             "executor": self.executor,
             "signature": self.signature,
+            **_describe_echo(self.echo),
         }
 
 
@@ -239,6 +251,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     response_id: str | None
     continuation: str | None = None
     """The token that lets the next request continue a paused answer."""
+    echo: Json | None = None
 
     def to_json(self) -> Json:
         """Return the normal form."""
@@ -252,4 +265,5 @@ class Outcome(Struct, frozen=True, kw_only=True):
             "model": self.model,
             "response_id": self.response_id,
             "continuation": self.continuation,
+            **_describe_echo(self.echo),
         }

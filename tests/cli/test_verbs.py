@@ -82,10 +82,10 @@ def test_list_shows_id_level_and_title_of_every_case(project):
 
 
 def test_list_shows_what_an_input_mode_can_judge(project):
-    ran = project.run("list", "--api", "cohere-chat", "--input", "bytes", "--format", "json")
+    ran = project.run("list", "--api", "cohere-chat", "--input", "push", "--format", "json")
     cases = json.loads(ran.out)
-    over_bytes = [case for case in bundled_suite.cases() if not isinstance(case, RoundTripCase)]
-    assert [case["id"] for case in cases] == [case.id for case in over_bytes if case.api == "cohere-chat"]
+    pushed = [case for case in bundled_suite.cases() if not isinstance(case, RoundTripCase)]
+    assert [case["id"] for case in cases] == [case.id for case in pushed if case.api == "cohere-chat"]
     assert all(case["evidence"] or case["sources"] for case in cases)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streamconform.adapters.interface import Observation
-from streamconform.model.case import NOTHING_EXPECTED, Case, Level, RoundTripCase
+from streamconform.model.case import NOTHING_EXPECTED, Case, Level, RoundTripCase, Turn
 from streamconform.model.trial import Delivered, RoundTrip, Trial
 from streamconform.suite import expectation, request_expectation
 
@@ -27,7 +27,7 @@ FIRST_OUTCOME: Mapping[str, Any] = {
 MESSAGES: Sequence[Mapping[str, Any]] = ({"role": "user"}, {"role": "tool", "content": "1"})
 GOOD = Observation(
     builders.TEXT_OUTCOME,
-    first=FIRST_OUTCOME,
+    earlier=(FIRST_OUTCOME,),
     requests=({"body": {"messages": [*MESSAGES[:1]]}}, {"body": {"messages": [*MESSAGES]}}),
 )
 """The observation of a client that does everything right."""
@@ -50,21 +50,18 @@ def case(
     }
     expect = NOTHING_EXPECTED if first is None else expectation.parse(first)
     return RoundTripCase(
-        first=Case(cassette=builders.cassette(body, api=api), expect=expect, **head),
-        second=Case(
-            cassette=builders.cassette(api=api), expect=expectation.parse(builders.TEXT_EXPECT), **head
+        answers=(
+            Case(cassette=builders.cassette(body, api=api), expect=expect, **head),
+            Case(cassette=builders.cassette(api=api), expect=expectation.parse(builders.TEXT_EXPECT), **head),
         ),
         conversation={"model": "m", "messages": []},
-        results=results,
-        request=request_expectation.parse(request),
+        turns=(Turn(results),),
+        requests=(request_expectation.parse(request),),
         **head,
     )
 
 
 def trial(of: RoundTripCase | None = None) -> RoundTrip:
     of = of or case()
-    first, second = (
-        Trial(answer, "whole", of.level, Delivered((answer.cassette.body,)))
-        for answer in (of.first, of.second)
-    )
-    return RoundTrip(of, first, second)
+    answers = (Trial(answer, "whole", of.level, Delivered((answer.cassette.body,))) for answer in of.answers)
+    return RoundTrip(of, tuple(answers))

@@ -284,9 +284,9 @@ def test_every_field_of_a_block_is_decoded(value, expected):
 
 
 OPTIONAL_BLOCK_KEYS = {
-    "text": {"phase", "signature", "citations"},
-    "thinking": {"signature", "redacted"},
-    "tool_call": {"id", "arguments_text", "complete", "signature"},
+    "text": {"phase", "signature", "citations", "echo"},
+    "thinking": {"signature", "redacted", "echo"},
+    "tool_call": {"id", "arguments_text", "complete", "signature", "echo"},
 }
 """The keys of each block that a library may not expose; the others are always judged."""
 
@@ -303,7 +303,7 @@ USAGE = {name: n for n, name in enumerate(Usage.__slots__)}
 COST = {name: f"0.{n}" for n, name in enumerate(Cost.__slots__) if name != "currency"}
 STOP = {"reason": "length", "raw": "max_tokens", "sequence": "END", "details": {"x": 1}}
 ERROR = {"type": "overloaded_error", "message": "Overloaded", "status": 529}
-IDS = {"model": "m", "response_id": "r", "continuation": "c"}
+IDS = {"model": "m", "response_id": "r", "continuation": "c", "echo": {"container": "d"}}
 WHOLE = {
     "status": "error",
     "content": [CALL],
@@ -331,6 +331,7 @@ ABSENT_PATHS = [
     ("model", {"model"}),
     ("response_id", {"response_id"}),
     ("continuation", {"continuation"}),
+    ("echo", {"echo"}),
     ("stop", {"stop.reason", "stop.raw", "stop.sequence", "stop.details"}),
     ("stop.raw", {"stop.raw"}),
     ("stop.sequence", {"stop.sequence"}),

@@ -20,7 +20,7 @@ from streamconform.judge.judge import (
     serialize_answer,
 )
 from streamconform.judge.needed_claims import list_needed_capabilities
-from streamconform.model.capability import CAPABILITIES
+from streamconform.model.capability import CAPABILITIES, INCLUDED_IN, OF_STREAMS
 from streamconform.model.case import CallCase, Counts, Partial
 from streamconform.model.result import Raised
 from streamconform.model.trial import Call, Delivered, ProxyView
@@ -216,6 +216,33 @@ def test_a_request_case_is_skipped_if_the_client_cannot_hold_its_conversation(co
         assert explain_unclaimed(case, ALL - {missing}) == f"{missing} is not claimed"
 
 
+BYTES = {"media_type": "image/png", "data": "AA=="}
+ADDRESS = {"media_type": "image/png", "url": "https://example.org/a"}
+SENT = [
+    ([{"role": "user", "content": "Hi."}], {}, ()),
+    ([{"role": "user", "content": [{"type": "image", **BYTES}]}], {}, ()),
+    ([{"role": "user", "content": [{"type": "image", **ADDRESS}]}], {}, ("attachments",)),
+    ([{"role": "user", "content": [{"type": "document", **BYTES}]}], {}, ("attachments",)),
+    ([{"role": "tool", "results": [{"content": [{"type": "audio", **BYTES}]}]}], {}, ("attachments",)),
+    ([{"role": "system", "content": "Hi."}], {}, ("system_messages",)),
+    ([{"role": "user", "content": "Hi."}], {"previous_response_id": "r"}, ("stateful",)),
+    ([{"role": "user", "content": "Hi."}], {"prompt": {"id": "p"}}, ("stateful",)),
+    ([{"role": "user", "content": "Hi."}], {"seed": 1, "stop": ["a"], "metadata": {"a": "b"}}, ()),
+]
+
+
+@pytest.mark.parametrize(("messages", "settings", "needed"), SENT)
+def test_files_instructions_and_stored_answers_need_a_capability_and_other_settings_do_not(
+    messages, settings, needed
+):
+    conversation = {"model": "m", "messages": messages, **settings}
+    assert list_needed_capabilities(conversation) == needed
+    case = replace(builders.call(kind="request").case, input=conversation)
+    # Clients that list no capabilities need not know of these.
+    skipped = f"{needed[0]} is not claimed" if needed else None
+    assert explain_unclaimed(case, OF_STREAMS | {"requests"}) == skipped
+
+
 def test_results_contain_the_observation():
     assert serialize_answer(GOOD) == {"outcome": OUTCOME, "events": EVENTS}
     assert serialize_answer(Observation(1)) == {"outcome": 1}
@@ -278,8 +305,8 @@ NEEDED_CLAIMS = [
     ("count", COUNTED.case, {"count_tokens"}),
     ("stream", builders.case(), set()),
     ("document", DOCUMENT, {"documents"}),
-    ("round-trip", round_trips.case(), {"requests", "tool_calls"}),
-    ("two-results", TWO_RESULTS, {"requests", "tool_calls", "parallel_tool_calls"}),
+    ("round-trip", round_trips.case(), {"round_trips", "tool_calls"}),
+    ("two-results", TWO_RESULTS, {"round_trips", "tool_calls", "parallel_tool_calls"}),
 ]
 
 
@@ -289,7 +316,17 @@ NEEDED_CLAIMS = [
 def test_a_case_needs_exactly_its_claims(case, needed):
     assert explain_unclaimed(case, frozenset(needed)) is None
     for missing in needed:
-        assert explain_unclaimed(case, ALL - {missing}) == f"{missing} is not claimed"
+        claims = ALL - {missing, INCLUDED_IN.get(missing)}
+        assert explain_unclaimed(case, claims) == f"{missing} is not claimed"
+
+
+def test_a_client_that_sends_any_history_also_makes_round_trips():
+    assert explain_unclaimed(TWO_RESULTS, ALL - {"round_trips"}) is None
+
+
+def test_a_client_that_only_makes_round_trips_is_not_given_a_history():
+    case = replace(builders.call(kind="request").case, input={"model": "m", "messages": []})
+    assert explain_unclaimed(case, ALL - {"requests"}) == "requests is not claimed"
 
 
 def test_a_case_whose_recording_was_not_pulled_is_skipped_with_that_reason():
@@ -635,8 +672,8 @@ def test_the_worst_check_decides_the_verdict(verdicts, expected):
         (ProtocolFault("exited", "m"), None),
         (Skipped("m"), None),
         (
-            Observation(1, [2], first=3, requests=(4, 5)),
-            {"outcome": 1, "events": [2], "first": 3, "sent": [4, 5]},
+            Observation(1, [2], earlier=(3,), requests=(4, 5)),
+            {"outcome": 1, "events": [2], "earlier": [3], "sent": [4, 5]},
         ),
         (Observation(None, []), {"outcome": None, "events": []}),
     ],

@@ -6,7 +6,8 @@ import pytest
 
 from streamconform.errors import SourceError
 from streamconform.resources import find_bundled
-from streamconform.suite.kinds import Cell, read_kinds
+from streamconform.suite.kinds import Cell, find_empty, read_kinds
+from streamconform_capture.cli.lint import find_empty_cells
 from streamconform_dev.selftest.cells import count_cells, iter_lines, list_mutant_cells, make_rows
 from streamconform_mutants import MUTANTS
 
@@ -31,7 +32,6 @@ apis:
   cohere-chat:
     excluded:
       calls-merged/document: A document lists its calls.
-    open: [cache-unasked/request]
 """
 
 
@@ -67,7 +67,6 @@ def test_a_kind_is_asked_of_every_api_and_path_that_nothing_excludes(kinds):
         ("calls-merged/document:", "call-merged:", "no kind `call-merged`"),
         ("A document lists its calls.", "no calls", "too short"),
         ("[request]", "[requests]", "requests"),
-        ("[cache-unasked/request]", "[cache-unasked/stream]", "occurs on no path `stream`"),
     ],
 )
 def test_a_mistake_in_the_file_is_named_with_its_line(write, old, new, message):
@@ -103,6 +102,20 @@ def test_a_cell_without_a_mutant_is_empty(kinds):
     assert line.count("+") == 1
     assert line.count("-") - "calls-merged".count("-") == 3
     assert line.count("?") == 14
+
+
+def test_an_empty_cell_is_named_with_the_line_of_its_kind(kinds):
+    asked = {(kind.name, *cell) for kind in kinds.entries.values() for cell in kind.cells}
+    assert not [*find_empty(kinds, asked)]
+    (problem,) = find_empty(kinds, asked - {("calls-merged", "google-generate", "document")})
+    assert str(problem).startswith(f"{kinds.entries['calls-merged'].path}:6: no mutant has `calls-merged` in")
+    assert "google-generate, document" in problem.message
+
+
+def test_a_kind_without_a_mutant_is_empty_in_every_api_and_path_where_it_can_occur(write):
+    entry = "  new-kind:\n    group: calls\n    title: Does what no mutant does\n    paths: [document]\napis:"
+    found = find_empty_cells(read_kinds(write(KINDS.replace("apis:", entry))))
+    assert sum("`new-kind`" in problem.message for problem in found) == 9
 
 
 def test_a_kind_of_bug_in_functions_has_no_cells_and_is_not_in_the_matrix(write):

@@ -8,7 +8,7 @@ import pytest
 
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError, SourceError
-from streamconform.model.case import NOTHING_EXPECTED, CallCase, Case, RoundTripCase, Skip
+from streamconform.model.case import NOTHING_EXPECTED, CallCase, Case, RoundTripCase, Skip, Turn
 from streamconform.model.leaf import Literally
 from streamconform.model.outcome import Usage
 from streamconform.suite import cassettes, request_expectation
@@ -175,11 +175,13 @@ def test_a_round_trip_has_two_answers_and_the_request_between_them(sources, chan
     other = builders.cassette(b"data: {}\n\n", name="other")
     assert load(sources) == (
         RoundTripCase(
-            first=Case(cassette=builders.cassette(), expect=first, pricing=pricing, **head),
-            second=Case(cassette=other, expect=ANSWER, pricing=pricing, **head),
+            answers=(
+                Case(cassette=builders.cassette(), expect=first, pricing=pricing, **head),
+                Case(cassette=other, expect=ANSWER, pricing=pricing, **head),
+            ),
             conversation={"model": "m", "messages": [{"role": "user", "content": "hi"}]},
-            results=({"name": "f", "content": "1"},),
-            request=request_expectation.parse({"must": {"model": "m"}}),
+            turns=(Turn(results=({"name": "f", "content": "1"},)),),
+            requests=(request_expectation.parse({"must": {"model": "m"}}),),
             **head,
         ),
     )

@@ -220,10 +220,10 @@ def test_a_pattern_that_leaves_no_trial_is_an_error_unless_this_is_a_part_of_the
     [
         ("@crlfs", "faults; did you mean `crlf`?"),
         ("@crlfs:content.text", "faults; did you mean `crlf`?"),
-        ("@crlf", "`--input http` adds round trips"),
-        ("**@crlf*s", "`--input http` adds round trips"),
-        ("@cut-after-frame.99", "`--input http` adds round trips"),
-        ("crlfs", "`--input http` adds round trips"),
+        ("@crlf", "`--input http` adds broken connections"),
+        ("**@crlf*s", "`--input http` adds broken connections"),
+        ("@cut-after-frame.99", "`--input http` adds broken connections"),
+        ("crlfs", "`--input http` adds broken connections"),
     ],
 )
 def test_a_similar_name_is_suggested_only_for_an_unknown_delivery(pattern, end):
@@ -359,12 +359,12 @@ def test_both_answers_of_a_round_trip_are_cut_in_the_same_way():
     assert list(trips) == list(OF_ROUND_TRIPS)
     for name, trip in trips.items():
         assert trip.case == ROUND_TRIP
-        for answer, case in ((trip.first, ROUND_TRIP.first), (trip.second, ROUND_TRIP.second)):
+        for answer, case in zip(trip.answers, ROUND_TRIP.answers, strict=True):
             assert (answer.case, answer.delivery, answer.level) == (case, name, "should")
             assert answer.body == case.cassette.body
     frames = len(builders.TEXT_FRAMES)
-    assert [len(trips["as-is"].first.chunks), len(trips["as-is"].second.chunks)] == [frames - 1, frames]
-    assert trips["bytewise"].second.chunks == tuple(
+    assert [len(answer.chunks) for answer in trips["as-is"].answers] == [frames - 1, frames]
+    assert trips["bytewise"].answers[1].chunks == tuple(
         bytes([byte]) for byte in builders.sse_body(builders.TEXT_FRAMES)
     )
 
@@ -372,26 +372,25 @@ def test_both_answers_of_a_round_trip_are_cut_in_the_same_way():
 def test_the_answers_of_a_round_trip_have_cuts_of_their_own_that_depend_on_the_seed():
     random = expand_round_trip()["random"]
     assert random == expand_round_trip()["random"] == make_round_trip(ROUND_TRIP, "random", 0)
-    assert random.second.chunks != expand_round_trip(1)["random"].second.chunks
+    assert random.answers[1].chunks != expand_round_trip(1)["random"].answers[1].chunks
     assert make_round_trip(ROUND_TRIP, "random", 1) == expand_round_trip(1)["random"]
-    same = replace(ROUND_TRIP.second.cassette, name="other")
-    of_same_bytes = replace(ROUND_TRIP, first=replace(ROUND_TRIP.first, cassette=same))
-    trip = make_round_trip(of_same_bytes, "random", 0)
-    assert (trip.first.body, trip.second) == (trip.second.body, random.second)
-    assert trip.first.chunks != trip.second.chunks
+    first, second = ROUND_TRIP.answers
+    same = replace(first, cassette=replace(second.cassette, name="other"))
+    one, other = make_round_trip(replace(ROUND_TRIP, answers=(same, second)), "random", 0).answers
+    assert (one.body, other) == (other.body, random.answers[1])
+    assert one.chunks != other.chunks
 
 
 def test_a_round_trip_with_the_same_chunks_is_excluded():
     frame = builders.sse_body(builders.TEXT_FRAMES[-1:])
     first, second = (
-        replace(answer, cassette=replace(answer.cassette, body=frame))
-        for answer in (ROUND_TRIP.first, ROUND_TRIP.second)
+        replace(answer, cassette=replace(answer.cassette, body=frame)) for answer in ROUND_TRIP.answers
     )
-    whole = replace(ROUND_TRIP, first=first, second=second)
-    for one_frame, names in (
-        (whole, ["as-is", "bytewise", "random"]),
-        (replace(whole, second=ROUND_TRIP.second), list(OF_ROUND_TRIPS)),
+    for answers, names in (
+        ((first, second), ["as-is", "bytewise", "random"]),
+        ((first, ROUND_TRIP.answers[1]), list(OF_ROUND_TRIPS)),
     ):
+        one_frame = replace(ROUND_TRIP, answers=answers)
         assert [trip.delivery for trip in expand([one_frame], DELIVERIES, "http", 0)] == names
 
 

@@ -53,6 +53,8 @@ IDLE = {
     ("missing-count-fatal", "**:content.**"),
     ("name-without-id-fatal", "**:usage.**"),
     ("name-without-id-fatal", "**:cost.**"),
+    ("null-content-beside-calls-fatal", "**:usage.**"),
+    ("null-content-beside-calls-fatal", "**:cost.**"),
     ("output-required", "**:content.**"),
     ("unknown-finish-reason-fatal", "**:content.**"),
 }
@@ -62,8 +64,10 @@ BUNDLED = {
     "anthropic-messages": (
         "compaction-content-null",
         "cost-fast-mode",
+        "cost-fast-requested-standard-served",
         "cost-inference-in-the-us",
         "fallback-before-any-text",
+        "fragment-behind-its-block",
         "id-shared-by-two-calls",
         "index-gap",
         "llama-cpp-multibyte-start",
@@ -79,6 +83,8 @@ BUNDLED = {
         "guardrail-detects-only",
         "half-a-character-per-delta",
         "indices-with-gaps",
+        "stop-sequence",
+        "tool-at-the-index-of-text",
     ),
     "bedrock-invoke": (
         "block-stopped-twice",
@@ -96,6 +102,7 @@ BUNDLED = {
     ),
     "google-generate": (
         "cost-audio",
+        "cost-tier-ignores-output",
         "cost-traffic-type-flex",
         "escalation",
         "fields-missing-at-the-end",
@@ -120,6 +127,7 @@ BUNDLED = {
         "content-null-beside-thinking",
         "counts-in-every-record",
         "done-reason-before-the-end",
+        "eval-count-absent",
         "half-a-character-per-record",
         "id-shared-by-two-calls",
     ),
@@ -133,6 +141,7 @@ BUNDLED = {
         "finish-reason-max-tokens-in-capitals",
         "half-a-character-per-delta",
         "id-absent",
+        "id-shared-by-two-calls",
         "index-starts-at-one",
         "name-after-first-arguments",
         "name-empty-on-later-fragments",

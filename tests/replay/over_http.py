@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import httpx
 
+from streamconform.model.case import Turn
+from streamconform.run.round_trip import extend
 from streamconform_reference.adapter import CAPABILITIES, build_request
 from streamconform_reference.apis import DECODERS
 
@@ -26,11 +28,18 @@ def adapter(run):
         headers = {"authorization": f"Bearer {run.api_key}"}
         decoder = yield from streamed(run, PATHS[run.api].format(model=run.model), run.request, headers)
         yield {"outcome": decoder.outcome.to_json()}
-    elif run.results is None:
-        yield {"outcome": ask(run, run.conversation)}
     else:
-        first = ask(run, run.conversation)
-        yield {"first": first, "outcome": ask(run, continued(run.conversation, first, run.results))}
+        yield {"outcome": converse(run)}
+
+
+def converse(run):
+    """Return the outcome of the last answer of a conversation."""
+    conversation = run.conversation
+    outcome = ask(run, conversation)
+    for turn in run.turns or ():
+        conversation = extend(conversation, outcome, Turn(turn.get("results", ()), turn.get("messages", ())))
+        outcome = ask(run, conversation)
+    return outcome
 
 
 def streamed(run, path, body, headers):
@@ -71,21 +80,8 @@ def post(run, built):
 
 
 def continued(conversation, outcome, results):
-    """Return a conversation with an answer and the results of its calls, which are found by tool name."""
-    blocks = outcome["content"]
-    calls = [block for block in blocks if block["type"] == "tool_call" and block["executor"] == "client"]
-    answered = []
-    for result in results:
-        call = next(each for each in calls if each["name"] == result["name"])
-        calls.remove(call)
-        answered.append({**result, "id": call["id"]})
-    answer = {"role": "assistant", "content": blocks, "stop": outcome["stop"]["reason"]}
-    if outcome.get("response_id"):
-        answer["response_id"] = outcome["response_id"]
-    return {
-        **conversation,
-        "messages": [*conversation["messages"], answer, {"role": "tool", "results": answered}],
-    }
+    """Return a conversation with an answer and the results of its calls."""
+    return extend(conversation, outcome, Turn(tuple(results)))
 
 
 adapter.info = {"name": "reference over httpx", "language": "python"}

@@ -25,7 +25,16 @@ from streamconform.model.case import (
     RoundTripCase,
 )
 from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf, Present
-from streamconform.model.request import Exactly, Fields, Items, JsonText, OneOf, RequestExpectation, SameAs
+from streamconform.model.request import (
+    Alternative,
+    Exactly,
+    Fields,
+    Items,
+    JsonText,
+    OneOf,
+    RequestExpectation,
+    SameAs,
+)
 from streamconform.model.trial import DELIVERY_SETS, FAULT_SETS, SAMPLED, RoundTrip, supported_inputs
 from streamconform.schemas import find_problems
 from streamconform.suite.build import COMMON
@@ -123,11 +132,22 @@ def read_leaves(entry):
 def read_request(entry):
     return RequestExpectation(
         must=read_wanted(entry["must"]),
+        should=read_wanted(entry["should"]),
         may=read_wanted(entry["may"]),
         must_not=tuple(entry["must_not"]),
         headers=read_leaves(entry["headers"]),
-        path=read_wanted(entry["path"]) if "path" in entry else None,
+        path=read_path(entry),
+        when=tuple(
+            Alternative(
+                read_leaves(each["if"]["headers"]), read_path(each["if"]), read_request(each["expect"])
+            )
+            for each in entry.get("when", ())
+        ),
     )
+
+
+def read_path(entry):
+    return read_wanted(entry["path"]) if "path" in entry else None
 
 
 def expand_all(case):
@@ -160,9 +180,9 @@ def test_trials_read_from_a_file_are_those_expanded_from_the_specs(name):
             assert (got["name"], got["level"]) == (trial.delivery, trial.level)
             assert set(got["inputs"]) == supported_inputs(trial)
             if isinstance(trial, RoundTrip):
-                for answer in ("first", "second"):
-                    chunks = read_chunks(entry[answer]["stream"], got[answer])
-                    assert chunks == getattr(trial, answer).chunks, trial.id
+                kept = zip(entry["answers"], got["answers"], trial.answers, strict=True)
+                for answer, delivery, expected in kept:
+                    assert read_chunks(answer["stream"], delivery) == expected.chunks, trial.id
             else:
                 assert read_chunks(entry["stream"], got) == trial.chunks, trial.id
                 assert read_expectation(got.get("expect", entry["expect"])) == trial.expect, trial.id
@@ -177,8 +197,9 @@ def test_expectations_read_from_a_file_are_those_of_the_specs(name):
                 assert read_expectation(entry["expect"]) == case.expect
                 assert read_value(entry["stream"]["request"]["body"]) == case.cassette.request.body
             case RoundTripCase():
-                assert read_request(entry["request"]) == case.request
-                assert read_expectation(entry["second"]["expect"]) == case.second.expect
+                assert tuple(map(read_request, entry["requests"])) == case.requests
+                expected = [read_expectation(answer["expect"]) for answer in entry["answers"]]
+                assert expected == [answer.expect for answer in case.answers]
             case CallCase(expect=RequestExpectation()):
                 assert read_request(entry["expect"]) == case.expect
             case CallCase(expect=Counts(order)):

@@ -46,8 +46,8 @@ def list_cassettes():
         match case:
             case Case():
                 used[case.api, case.cassette.name] = case.cassette
-            case RoundTripCase(first=first, second=second):
-                for part in (first, second):
+            case RoundTripCase(answers=answers):
+                for part in answers:
                     used[part.api, part.cassette.name] = part.cassette
             case _:
                 pass

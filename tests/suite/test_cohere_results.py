@@ -36,7 +36,7 @@ def check_result(content):
         {"role": "assistant", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "note_e5", "content": content},
     ]
-    checks = compare_request("cohere-chat", case.request, {"body": {"messages": messages}}, "must")
+    checks = compare_request("cohere-chat", case.requests[0], {"body": {"messages": messages}}, "must")
     return {check.path for check in checks if check.verdict != "pass"}
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from streamconform.errors import SourceError
+from streamconform.model.case import AnyCase, RoundTripCase
 from streamconform.resources import find_bundled
-from streamconform.suite.kinds import read_kinds
+from streamconform.suite.kinds import find_path, read_kinds
 from streamconform.suite.lint import lint_all, lint_paths
 from streamconform.suite.load import Sources
 from streamconform.suite.threads import Thread, read_threads
@@ -139,11 +140,38 @@ def test_a_guard_needs_a_thread_that_was_read_and_is_about_the_code_of_the_case(
 
 
 def test_a_thread_about_one_api_guards_no_case_of_another():
-    thread = Thread("A call is lost.", "2026-11-22", ("part-lost",), ("openai-chat", "ollama-chat"))
+    apis = ("openai-chat", "ollama-chat")
+    thread = Thread("A call is lost.", "2026-11-22", ("part-lost",), apis, ("stream",))
     cases = {case.api: case for case in bundled_suite.streams()}
     assert thread.find_misfit(cases["ollama-chat"]) is None
     misfit = thread.find_misfit(cases["cohere-chat"])
     assert misfit == "is about openai-chat and ollama-chat, and not about cohere-chat"
+
+
+@pytest.mark.parametrize(
+    ("path", "guarded"),
+    [
+        ("stream", {"stream", "round trip"}),
+        ("document", {"document", "round trip"}),
+        ("request", {"request", "round trip"}),
+        ("replay", {"request", "round trip"}),
+        ("server", {"stream", "document", "round trip"}),
+        ("function", set()),
+    ],
+)
+def test_a_thread_guards_only_cases_that_can_notice_its_bug(path, guarded):
+    thread = Thread("A call is lost.", "2026-11-22", ("part-lost",), ("openai-chat",), (path,))
+    cases = {_name_path(case): case for case in bundled_suite.cases() if case.api == "openai-chat"}
+    assert cases.keys() == {"stream", "document", "request", "round trip"}
+    assert {name for name, case in cases.items() if thread.find_misfit(case) is None} == guarded
+    assert thread.find_misfit(cases["request"]) in (
+        None,
+        f"is about the path {path}, and not about request or replay",
+    )
+
+
+def _name_path(case: AnyCase) -> str:
+    return "round trip" if isinstance(case, RoundTripCase) else str(find_path(case))
 
 
 def test_a_thread_that_guards_nothing_is_deleted_unless_it_was_not_found(suite):

@@ -50,8 +50,8 @@ def list_expectations(case):
     match case:
         case Case():
             return [case]
-        case RoundTripCase(first=first, second=second):
-            return [first, second]
+        case RoundTripCase(answers=answers):
+            return [*answers]
         case _:
             return []
 

@@ -25,6 +25,7 @@ from streamconform.model.case import AnyCase, CallCase, Case, Counts, Expectatio
 from streamconform.model.cassette import Cassette
 from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf, Present
 from streamconform.model.request import (
+    Alternative,
     Exactly,
     Fields,
     Items,
@@ -130,10 +131,10 @@ def _export_case(case: AnyCase) -> Json:
             return head | {
                 "kind": "round_trip",
                 "conversation": case.conversation,
-                "results": case.results,
-                "first": _export_answer(case.first),
-                "second": _export_answer(case.second),
-                "request": _export_request(case.request),
+                "answers": [*map(_export_answer, case.answers)],
+                "turns": [asdict(turn) for turn in case.turns],
+                "requests": [*map(_export_request, case.requests)],
+                "bound": case.bound,
                 "trials": _export_trials(case),
             }
         case CallCase():
@@ -223,7 +224,7 @@ def _export_trial(trial: AnyTrial, which: DeliverySet) -> Json:
         "inputs": sorted(supported_inputs(trial)),
     }
     if isinstance(trial, RoundTrip):
-        return entry | {"first": _export_delivery(trial.first), "second": _export_delivery(trial.second)}
+        return entry | {"answers": [*map(_export_delivery, trial.answers)]}
     if trial.derived is not None:
         fault = trial.delivery.partition(".")[0]
         entry |= {
@@ -284,11 +285,23 @@ def _export_output(case: CallCase) -> Json:
 def _export_request(expect: RequestExpectation) -> Json:
     entry: Json = {
         "must": export_wanted(expect.must),
+        "should": export_wanted(expect.should),
         "may": export_wanted(expect.may),
         "must_not": expect.must_not,
         "headers": {name: export_wanted(leaf) for name, leaf in expect.headers.items()},
     }
-    return entry if expect.path is None else entry | {"path": export_wanted(expect.path)}
+    if expect.path is not None:
+        entry["path"] = export_wanted(expect.path)
+    if expect.when:
+        entry["when"] = [_export_alternative(alternative) for alternative in expect.when]
+    return entry
+
+
+def _export_alternative(alternative: Alternative) -> Json:
+    conditions: Json = {"headers": {name: export_wanted(leaf) for name, leaf in alternative.headers.items()}}
+    if alternative.path is not None:
+        conditions["path"] = export_wanted(alternative.path)
+    return {"if": conditions, "expect": _export_request(alternative.expect)}
 
 
 def export_wanted(expected: Wanted) -> Json:

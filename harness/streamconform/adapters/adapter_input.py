@@ -61,9 +61,14 @@ class HttpInput:
     model: str | None = None
     pricing: Mapping[str, Any] | None = None
     conversation: Mapping[str, Any] | None = None
-    """The conversation to send instead of `request`, in cases that check requests."""
+    """The conversation to send, in cases that check requests; only a round trip has it as `request` too."""
     results: Sequence[Mapping[str, Any]] | None = None
-    """Tool results, `{name, content, error?}`: send a second request with these and the first answer."""
+    """The tool results of the only turn, if there is one and it has no messages."""
+    turns: Sequence[Mapping[str, Any]] | None = None
+    """For each further request what to add after the answer before it: `{results?, messages?}`.
+
+    The results are `{name, content, error?}`, and the messages are those of a conversation.
+    """
     stream: bool = True
     """False if the client must request a non-streaming answer."""
 

@@ -308,7 +308,7 @@ def _build_input(message: Mapping[str, Any]) -> AdapterInput:
     members: dict[str, Any] = {name: message.get(name) for name in ("request", "model", "pricing")}
     members["stream"] = message.get("stream", True)
     if source["mode"] == "http":
-        members |= {name: message.get(name) for name in ("conversation", "results")}
+        members |= {name: message.get(name) for name in ("conversation", "results", "turns")}
         return HttpInput(message["api"], source["base_url"], source["api_key"], **members)
     # `a2b_base64` is faster than its wrapper in `base64`, and a bytewise delivery has one chunk per byte.
     chunks = Chunks(list(map(a2b_base64, source["chunks"])))

@@ -74,10 +74,12 @@ class Observation:
     """For each event, the number of chunks read before it was emitted, if the adapter reports it."""
     deviations: tuple[tuple[str, str], ...] = ()
     """Pairs of a violated rule (from the greeting) and a description of the violation."""
-    first: Any = None
-    """For a round trip: the outcome of the first answer, if the adapter reports it."""
+    earlier: tuple[Any, ...] = ()
+    """For a round trip: the outcomes of the answers before the last, if the adapter reports them."""
     requests: tuple[Any, ...] = ()
-    """For a round trip: the requests that the server received, each as `{"body", "headers", "path"}`."""
+    """For a round trip: the requests that the server received or the adapter built, each as
+    `{"body", "headers", "path"}`.
+    """
     continued: bool = False
     """Whether the client sent the answer back and received `CANNED_TEXT` as the final answer."""
     raised: Raised | None = None

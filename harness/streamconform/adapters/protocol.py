@@ -29,7 +29,7 @@ from streamconform.adapters.interface import (
 from streamconform.adapters.non_json import MAX_TEXT, MAX_VALUES, NonJsonError, parse_with_nan
 from streamconform.adapters.strict_json import MAX_DEPTH, InvalidNumberError, is_too_deep, parse_strict
 from streamconform.model.capability import CALLED, CAPABILITIES, Claims
-from streamconform.model.case import Case
+from streamconform.model.case import Case, Turn
 from streamconform.model.result import Raised
 from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.printable import escape_line, escape_unprintable
@@ -196,27 +196,38 @@ def encode_request(id_: str, trial: AnyTrial, *, events: bool, feed: Feed = BYTE
     """
     if isinstance(trial, Trial):
         return encode_run(id_, trial, events=events, feed=feed)
-    if isinstance(trial, RoundTrip) or feed.input == "http":
+    if feed.input == "http":
         head = {"op": "run", "id": id_, "want": ["outcome"]}
         return _encode_line(head | _conversation_members(trial) | {"input": _http_input(feed)})
+    assert isinstance(trial, Call), "round trips are played one request at a time, or over HTTP"
     return encode_call(id_, trial)
 
 
 def _conversation_members(trial: Call | RoundTrip) -> dict[str, Any]:
-    """Return the members of a run that sends a conversation: one request, or two for a round trip."""
+    """Return the members of a run that sends a conversation: one request, and one more for each turn."""
+    turns: dict[str, Any] = {}
     if isinstance(trial, Call):
-        conversation, pricing, results = trial.case.input, None, None
+        conversation, request, pricing = trial.case.input, None, None
     else:
         case = trial.case
-        conversation, pricing, results = case.conversation, case.second.pricing, list(case.results)
-    members = {
+        conversation, pricing = case.conversation, case.answers[-1].pricing
+        request = case.answers[0].cassette.request.body
+        turns = {"turns": [_turn_members(turn) for turn in case.turns]}
+        # Adapters that know only round trips read the results of the only turn.
+        if len(case.turns) == 1 and not case.turns[0].messages:
+            turns["results"] = list(case.turns[0].results)
+    return turns | {
         "api": trial.case.api,
-        "request": None,
+        "request": request,
         "model": conversation["model"],
         "pricing": pricing,
         "conversation": conversation,
     }
-    return members if results is None else members | {"results": results}
+
+
+def _turn_members(turn: Turn) -> dict[str, Any]:
+    members = {"results": list(turn.results), "messages": list(turn.messages)}
+    return {name: value for name, value in members.items() if value}
 
 
 def parse_greeting(line: bytes, fallback: str) -> Greeting:
@@ -372,7 +383,8 @@ def _parse_answer(message: Mapping[str, Any], line: bytes) -> Answer:
             events, first = message.get("events"), message.get("first")
             deviations = proxy_view.parse_deviations(message)
             not_json = _parse_not_json(message)
-            return Observation(outcome, events, counts, deviations, first, raised=raised, not_json=not_json)
+            earlier = () if first is None else (first,)
+            return Observation(outcome, events, counts, deviations, earlier, raised=raised, not_json=not_json)
         case {"output": output}:
             return Output(output)
         case {"skipped": {"reason": str(reason)}}:

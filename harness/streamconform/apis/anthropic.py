@@ -36,6 +36,11 @@ TEXT_KEYS: Final = ("text",)
 DELTA_KEYS: Final = ("thinking", "partial_json")
 CALL_IDS: Final = (("messages", "*", "content", "*", "tool_use", "id"),)
 """The paths in a request to the ids of the calls that it sends back."""
+INSTRUCTIONS: Final = ("system", "tools")
+"""The members of a request that the model reads before its messages."""
+THOUGHTS: Final = frozenset({"thinking", "redacted_thinking"})
+CACHE_MARKS: Final = frozenset({"cache_control"})
+"""Clients move their cache breakpoints forward (https://docs.claude.com/en/docs/build-with-claude/prompt-caching)."""
 
 # https://docs.claude.com/en/api/messages
 ANSWER: Final = (

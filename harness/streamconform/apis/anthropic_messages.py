@@ -65,6 +65,9 @@ API: Final = Api(
     ),
     requests=RequestForm(
         canonical=anthropic.canonical,
+        instructions=anthropic.INSTRUCTIONS,
+        thoughts=anthropic.THOUGHTS,
+        marks=anthropic.CACHE_MARKS,
         call_ids=anthropic.CALL_IDS,
     ),
     opt_ins=anthropic.OPT_INS,

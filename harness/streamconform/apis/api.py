@@ -172,6 +172,12 @@ class RequestForm(Struct, frozen=True, kw_only=True):
     """
     messages: str = "messages"
     """The member of a body that contains its messages."""
+    instructions: tuple[str, ...]
+    """The dotted paths to what a provider reads before the messages: the system prompt and the tools."""
+    thoughts: frozenset[str]
+    """The types or members of blocks and messages that are thinking, in the canonical form."""
+    marks: frozenset[str] = frozenset()
+    """The members that mark where the provider shall cache; they move from request to request."""
     previous: tuple[str, ...] = ()
     """The members of a body that identify the answer to continue, or contain its token."""
     kept_answer: str | None = None

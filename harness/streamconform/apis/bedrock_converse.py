@@ -115,7 +115,14 @@ API: Final = Api(
     ),
     requests=RequestForm(
         canonical=drop_nulls,
-        call_ids=(("messages", "*", "content", "*", "toolUse", "toolUseId"),),
+        instructions=("system", "toolConfig.tools"),
+        thoughts=frozenset({"reasoningContent"}),
+        marks=frozenset({"cachePoint"}),
+        call_ids=(
+            ("messages", "*", "content", "*", "toolUse", "toolUseId"),
+            # "Messages can't contain duplicate document names" (maximhq/bifrost#7003)
+            ("messages", "*", "content", "*", "document", "name"),
+        ),
     ),
     key=Key(
         header="authorization",

@@ -78,7 +78,13 @@ API: Final = Api(
             document=anthropic.message,
         ),
     ),
-    requests=RequestForm(canonical=anthropic.canonical, call_ids=anthropic.CALL_IDS),
+    requests=RequestForm(
+        canonical=anthropic.canonical,
+        instructions=anthropic.INSTRUCTIONS,
+        thoughts=anthropic.THOUGHTS,
+        marks=anthropic.CACHE_MARKS,
+        call_ids=anthropic.CALL_IDS,
+    ),
     opt_ins=anthropic.OPT_INS,
     key=Key(
         header="authorization",

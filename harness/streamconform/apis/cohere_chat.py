@@ -169,7 +169,12 @@ API: Final = Api(
             document=_document,
         ),
     ),
-    requests=RequestForm(canonical=_canonical, call_ids=(("messages", "*", "tool_calls", "*", "id"),)),
+    requests=RequestForm(
+        canonical=_canonical,
+        instructions=("tools",),
+        thoughts=frozenset({"thinking"}),
+        call_ids=(("messages", "*", "tool_calls", "*", "id"),),
+    ),
     key=Key(
         header="authorization", prefix="Bearer ", variable="COHERE_API_KEY", addresses={"CO_API_URL": ""}
     ),

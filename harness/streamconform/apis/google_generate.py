@@ -243,6 +243,8 @@ API: Final = Api(
         canonical=_canonical,
         messages="contents",
         previous=("continuationToken",),
+        instructions=("systemInstruction", "tools"),
+        thoughts=frozenset({"thought"}),
         call_ids=(("contents", "*", "parts", "*", "functionCall", "id"),),
     ),
     # https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling

@@ -168,6 +168,8 @@ API: Final = Api(
         messages="input",
         previous=("previous_interaction_id", "continuation_token"),
         kept_answer="previous_interaction_id",
+        instructions=("system_instruction", "tools"),
+        thoughts=frozenset({"thought"}),
         call_ids=(("input", "*", "function_call", "id"),),
     ),
     key=Key(header="x-goog-api-key", variable="GEMINI_API_KEY", addresses={"GOOGLE_GEMINI_BASE_URL": ""}),

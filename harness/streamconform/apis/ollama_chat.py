@@ -107,7 +107,12 @@ API: Final = Api(
             document=_document,
         ),
     ),
-    requests=RequestForm(canonical=drop_nulls, call_ids=(("messages", "*", "tool_calls", "*", "id"),)),
+    requests=RequestForm(
+        canonical=drop_nulls,
+        instructions=("tools",),
+        thoughts=frozenset({"thinking"}),
+        call_ids=(("messages", "*", "tool_calls", "*", "id"),),
+    ),
     key=Key(
         header="authorization",
         prefix="Bearer ",

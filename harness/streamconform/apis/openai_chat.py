@@ -153,6 +153,9 @@ API: Final = Api(
     ),
     requests=RequestForm(
         canonical=_canonical,
+        instructions=("tools",),  # the system prompt is a message
+        thoughts=frozenset({"reasoning_content", "reasoning", "reasoning_details", "thinking"}),
+        marks=frozenset({"cache_control"}),
         call_ids=(("messages", "*", "tool_calls", "*", "id"),),
     ),
     opt_ins=(openai.CUSTOM_TOOLS,),

@@ -199,6 +199,8 @@ API: Final = Api(
         messages="input",
         previous=("previous_response_id",),
         kept_answer="previous_response_id",
+        instructions=("instructions", "tools"),
+        thoughts=frozenset({"reasoning"}),
         call_ids=(
             ("input", "*", "function_call", "call_id"),
             ("input", "*", "custom_tool_call", "call_id"),

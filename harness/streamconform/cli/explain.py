@@ -23,7 +23,7 @@ from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.capability import CAPABILITIES, Capability
 from streamconform.model.case import Case, RoundTripCase
-from streamconform.model.trial import AS_IS, AnyTrial, Call, Delivered, RoundTrip, Trial
+from streamconform.model.trial import AS_IS, AnyTrial, Call, Delivered, Trial, supported_inputs
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.explanation import ExplainedTrial, explain, explain_verdict
 from streamconform.reports.style import StyledLine, print_lines, render_lines
@@ -189,14 +189,11 @@ async def _run_trial(
     program = Program(connection)
     try:
         greeting = await program.start(start_timeout, options.print_note)
-        if isinstance(trial, RoundTrip) and "http" not in greeting.inputs:
-            raise SelectionError(
-                f"`{trial.case.id}` is a round trip, which needs HTTP, and `{connection.impl}` cannot send"
-                " requests; pass an implementation that can, such as `-i peer:anthropic`"
-            )
-        judged = plan_implementation(
-            0, connection, greeting, (), "http" if isinstance(trial, RoundTrip) else None
-        )
+        mode = next((mode for mode in greeting.inputs if mode in supported_inputs(trial)), None)
+        if mode is None:
+            needed = " or ".join(sorted(supported_inputs(trial)))
+            raise SelectionError(f"`{trial.id}` needs an implementation whose input is {needed}")
+        judged = plan_implementation(0, connection, greeting, (), mode)
         async with ReplayServer() if judged.input == "http" else contextlib.nullcontext() as server:
             asker, framewise_trial = Dispatcher(judged, lambda _: None, server), _split_by_frame(trial)
             answer, record = await asker.dispatch(program, trial, seconds)

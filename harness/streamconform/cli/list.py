@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 import click
+from msgspec import to_builtins
 
 from streamconform.cli import commands, options
 from streamconform.config import read_settings
@@ -120,8 +121,9 @@ def _describe_size(trial: AnyTrial) -> str:
     match trial:
         case Trial(chunks=chunks):
             return format_count(len(chunks), "chunk")
-        case RoundTrip(_, first, second):
-            return f"{len(first.chunks)} and {format_count(len(second.chunks), 'chunk')}"
+        case RoundTrip(_, answers):
+            counts = [len(answer.chunks) for answer in answers]
+            return f"{', '.join(map(str, counts[:-1]))} and {format_count(counts[-1], 'chunk')}"
         case _:
             return "function call"
 
@@ -157,11 +159,11 @@ def _subject_to_json(case: AnyCase) -> dict[str, Any]:
             "provenance": case.cassette.provenance.kind,
         }
     if isinstance(case, RoundTripCase):
-        names = [f"{case.api}/{stream.cassette.name}" for stream in (case.first, case.second)]
+        names = [f"{case.api}/{answer.cassette.name}" for answer in case.answers]
         return {
             "kind": "round_trip",
             "cassettes": names,
             "conversation": case.conversation,
-            "results": case.results,
+            "turns": to_builtins(case.turns),
         }
     return {"kind": case.kind, "input": case.input}

@@ -48,6 +48,6 @@ def _list_cassettes(case: AnyCase) -> tuple[Cassette, ...]:
         case Case():
             return () if case.unavailable is not None else (case.cassette,)
         case RoundTripCase():
-            return (case.first.cassette, case.second.cassette)
+            return tuple(answer.cassette for answer in case.answers)
         case _:
             return ()

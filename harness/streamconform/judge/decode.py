@@ -34,10 +34,10 @@ GROUP_KEYS: Final[Mapping[str, frozenset[str]]] = {
     }.items()
 }
 """The known keys of each claimed group; a mapping without any of them counts as omitted."""
-_OPTIONAL_CALL_KEYS: Final = ("id", "arguments_text", "complete", "signature")
+_OPTIONAL_CALL_KEYS: Final = ("id", "arguments_text", "complete", "signature", "echo")
 """The keys of a call that may be left out; without `executor`, the client runs the tool."""
-_OPTIONAL_TEXT_KEYS: Final = ("phase", "signature", "citations")
-_OPTIONAL_THINKING_KEYS: Final = ("signature", "redacted")
+_OPTIONAL_TEXT_KEYS: Final = ("phase", "signature", "citations", "echo")
+_OPTIONAL_THINKING_KEYS: Final = ("signature", "redacted", "echo")
 _OPTIONAL_STOP_KEYS: Final = ("raw", "sequence", "details")
 _MONEY: Final = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,30})?")
 
@@ -64,6 +64,7 @@ def decode_outcome(value: Any) -> oc.Outcome:
         model=_decode_text(entry.get("model")),
         response_id=_decode_text(entry.get("response_id")),
         continuation=_decode_text(entry.get("continuation")),
+        echo=_decode_object(entry.get("echo")),
     )
 
 
@@ -90,7 +91,7 @@ def _list_absent_paths(entry: Mapping[str, Any]) -> frozenset[str]:
     If a claimed group is omitted or null, its paths are judged as null, because the claim promises that
     group.
     """
-    paths = [name for name in ("model", "response_id", "continuation") if name not in entry]
+    paths = [name for name in ("model", "response_id", "continuation", "echo") if name not in entry]
     # Unlike the groups below, `stop` is not claimed as a whole.
     stop = entry.get("stop")
     if "stop" not in entry:
@@ -226,6 +227,7 @@ def _decode_tool_call(entry: Mapping[str, Any]) -> oc.ToolCall:
         complete=_decode_flag(entry.get("complete")),
         executor=executor or "client",
         signature=_decode_text(entry.get("signature")),
+        echo=_decode_object(entry.get("echo")),
         absent=_list_absent_keys(entry, _OPTIONAL_CALL_KEYS),
     )
 
@@ -236,6 +238,7 @@ def _decode_text_block(entry: Mapping[str, Any]) -> oc.Text:
         phase=_decode_text(entry.get("phase")),
         signature=_decode_text(entry.get("signature")),
         citations=_decode_citations(entry.get("citations")),
+        echo=_decode_object(entry.get("echo")),
         absent=_list_absent_keys(entry, _OPTIONAL_TEXT_KEYS),
     )
 
@@ -264,6 +267,7 @@ _BLOCK_DECODERS: Final[Mapping[str, Callable[[Mapping[str, Any]], oc.Block]]] = 
         _decode_text(entry.get("text")) or "",
         _decode_text(entry.get("signature")),
         _decode_flag(entry.get("redacted")) or False,
+        echo=_decode_object(entry.get("echo")),
         absent=_list_absent_keys(entry, _OPTIONAL_THINKING_KEYS),
     ),
     "tool_call": _decode_tool_call,
@@ -275,6 +279,10 @@ def _require_mapping(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise MalformedError
     return value
+
+
+def _decode_object(value: Any) -> Mapping[str, Any] | None:
+    return None if value is None else _require_mapping(value)
 
 
 def _decode_optional(value: Any, reader: Callable[[Mapping[str, Any]], T], default: D) -> T | D:

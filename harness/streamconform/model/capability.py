@@ -25,7 +25,11 @@ Capability = Literal[
     "raw_stop",
     "documents",
     "stateful",
+    "round_trips",
+    "attachments",
+    "system_messages",
     "requests",
+    "compaction",
     "heal",
     "partial_json",
     "assemble",
@@ -44,12 +48,28 @@ CALLED: Final[Mapping[Kind, tuple[Function, Capability]]] = {
 }
 """For each kind of case without bytes, the adapter function it calls and the capability it needs."""
 CLAIMED_BY_NAME: Final[Claims] = frozenset(
-    {"documents", "stateful", "requests", "heal", "partial_json", "assemble", "count_tokens"}
+    {
+        "documents",
+        "stateful",
+        "round_trips",
+        "attachments",
+        "system_messages",
+        "requests",
+        "compaction",
+        "heal",
+        "partial_json",
+        "assemble",
+        "count_tokens",
+    }
 )
 """Capabilities that must be claimed by name.
 
 Otherwise, a program that does not know `call` could not opt out of functions, and one that does not know
-`stream` would read a document as a stream. Clients that rely on the server to keep the history are rare.
+`stream` would read a document as a stream. Clients that rely on the server to keep the history, or that
+shorten it on purpose, are rare, and so are those that can send every kind of file, or instructions between
+messages.
 """
 OF_STREAMS: Final[Claims] = CAPABILITIES - CLAIMED_BY_NAME
 """The claims of an implementation that does not list its capabilities."""
+INCLUDED_IN: Final[Mapping[Capability, Capability]] = {"round_trips": "requests"}
+"""Capabilities that another one includes: a client that can send any history can also answer a call."""

@@ -126,21 +126,46 @@ class CallCase(CaseHead):
     """The expected return value, the expected order of several return values, or the expected request."""
 
 
+class Turn(Struct, frozen=True):
+    """What the client adds to the conversation after an answer; with neither, it lets the answer go on."""
+
+    results: tuple[Mapping[str, Any], ...] = ()
+    """`{name, content, error?}`: the results of the answer's tool calls."""
+    messages: tuple[Mapping[str, Any], ...] = ()
+    """The messages after the results, as in a conversation."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundTripCase(CaseHead):
-    """Two requests and their answers; the second request contains the first answer and the tool results."""
+    """Several requests and their answers; each later request contains the answer to the one before it.
+
+    A spec of kind `round_trip` has two requests, one of kind `replay` any number.
+    """
 
     api: str
-    first: Case
-    """The answer to the first request, with or without an expectation."""
-    second: Case
-    """The answer to the second request."""
+    answers: tuple[Case, ...]
+    """The answers to the requests; each but the last may have no expectation."""
     conversation: Mapping[str, Any]
     """The conversation for the first request (`conversation.v1.json`)."""
-    results: tuple[Mapping[str, Any], ...]
-    """`{name, content, error?}`: the results of the tool calls in the first answer."""
-    request: RequestExpectation
-    """The expected second request."""
+    turns: tuple[Turn, ...]
+    """What the client adds after each answer but the last."""
+    requests: tuple[RequestExpectation, ...]
+    """The expected requests after the first."""
+    bound: bool = False
+    """Whether the provider rejects thinking that comes after other content than when it was made."""
+
+    @property
+    def answer_names(self) -> tuple[str, ...]:
+        """Return the name of each answer in the paths of checks."""
+        earlier = range(len(self.answers) - 1)
+        return (*(["first"] if len(earlier) == 1 else (f"answers.{i}" for i in earlier)), "outcome")
+
+    @property
+    def request_names(self) -> tuple[str, ...]:
+        """Return the name of each request after the first in the paths of checks."""
+        if len(self.requests) == 1:
+            return ("request",)
+        return tuple(f"requests.{i}" for i in range(1, len(self.answers)))
 
 
 AnyCase = Case | CallCase | RoundTripCase

@@ -40,6 +40,7 @@ class Text:
     phase: str | None = None
     signature: str | None = None
     citations: tuple[Mapping[str, Any], ...] = ()
+    echo: Mapping[str, Any] | None = None
     type: Literal["text"] = "text"
     # Not compared: the judge finds empty texts by comparing with `Text("")`, whichever keys are left out.
     absent: frozenset[str] = field(default=frozenset(), compare=False)
@@ -61,6 +62,7 @@ class Thinking:
     text: str = ""
     signature: str | None = None
     redacted: bool = False
+    echo: Mapping[str, Any] | None = None
     type: Literal["thinking"] = "thinking"
     absent: frozenset[str] = field(default=frozenset(), compare=False)
     """The keys that were left out."""
@@ -77,6 +79,7 @@ class ToolCall:
     complete: bool | None = None
     executor: Executor = "client"
     signature: str | None = None
+    echo: Mapping[str, Any] | None = None
     type: Literal["tool_call"] = "tool_call"
     absent: frozenset[str] = field(default=frozenset(), compare=False)
     """The keys that were left out."""
@@ -161,6 +164,8 @@ class Outcome:
     response_id: str | None = None
     continuation: str | None = None
     """The token with which the next request continues this answer."""
+    echo: Mapping[str, Any] | None = None
+    """Members of the provider's own that the next request sends back."""
     absent: frozenset[str] = field(default=frozenset(), compare=False)
     """The omitted paths outside the content: `model`, `stop.raw`, `usage.reasoning`."""
     omitted: frozenset[str] = field(default=frozenset(), compare=False)

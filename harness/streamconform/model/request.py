@@ -55,6 +55,8 @@ class RequestExpectation(Struct, frozen=True):
     """The expected request; its body is compared in canonical form (`RequestForm.canonical`)."""
 
     must: Fields = Fields({})
+    should: Fields = Fields({})
+    """Like `must`, but differences are warnings."""
     may: Fields = Fields({})
     """Like `must`, but differences are only recorded."""
     must_not: tuple[str, ...] = ()
@@ -63,3 +65,14 @@ class RequestExpectation(Struct, frozen=True):
     """By lower-case name."""
     path: Leaf | None = None
     """The path of the URL."""
+    when: tuple[Alternative, ...] = ()
+    """The first one whose conditions the request meets is expected too."""
+
+
+class Alternative(Struct, frozen=True):
+    """What is expected in addition, if the client sent these headers to this path."""
+
+    headers: Mapping[str, Leaf]
+    """By lower-case name."""
+    path: Leaf | None
+    expect: RequestExpectation

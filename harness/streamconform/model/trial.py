@@ -35,6 +35,8 @@ SSE: Final = frozenset[Framing]({"sse"})
 ANY: Final = frozenset[Framing]({"sse", "ndjson", "json_array", "eventstream", "invoke_stream", "document"})
 ANY_INPUT: Final = frozenset[Input]({"bytes", "push", "http"})
 HTTP: Final = frozenset[Input]({"http"})
+OF_CONVERSATIONS: Final = frozenset[Input]({"bytes", "http"})
+"""For round trips; in mode bytes, an implementation reads each answer, and builds the next request."""
 
 AS_IS: Final = "as-is"
 """The delivery that changes nothing."""
@@ -198,21 +200,20 @@ class Call(Struct, frozen=True):
 
 
 class RoundTrip(Struct, frozen=True):
-    """A round trip with the same delivery for both answers."""
+    """One or more round trips with the same delivery for all answers."""
 
     case: RoundTripCase
-    first: Trial
-    second: Trial
+    answers: tuple[Trial, ...]
 
     @property
     def delivery(self) -> str:
         """Return a name in `OF_ROUND_TRIPS`."""
-        return self.second.delivery
+        return self.answers[-1].delivery
 
     @property
     def level(self) -> Level:
-        """Return the level, which is the same for both answers."""
-        return self.second.level
+        """Return the level, which is the same for all answers."""
+        return self.answers[-1].level
 
     @property
     def id(self) -> str:
@@ -231,7 +232,7 @@ def is_fault(delivery: str | None) -> bool:
 def supported_inputs(trial: AnyTrial) -> frozenset[Input]:
     """Return the input modes that can run `trial`."""
     if isinstance(trial, RoundTrip):
-        return HTTP
+        return OF_CONVERSATIONS
     name = (trial.delivery or "").partition(".")[0]
     if name in FAULTS_OVER_HTTP:
         return HTTP

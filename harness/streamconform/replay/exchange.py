@@ -30,7 +30,7 @@ _MAX_SHOWN: Final = 8
 
 @dataclass(slots=True, eq=False)
 class TrialExchange:
-    """A trial in progress: each request gets its answer; in a round trip, later requests get the second."""
+    """A trial in progress: each request gets its answer; in a round trip, each gets the next one."""
 
     base_url: str
     trial: AnyTrial
@@ -90,8 +90,9 @@ class TrialExchange:
     def _choose_trial(self, received: ReceivedRequest, target: str) -> Trial:
         """Return the trial that answers the next request, if that is a request to the model."""
         match self.trial:
-            case RoundTrip(_, first, second):
-                return second if self.model_requests else first
+            case RoundTrip(_, answers):
+                # Whoever sends more requests than that gets the last answer again.
+                return answers[min(len(self.model_requests), len(answers) - 1)]
             case Call(case):
                 return make_canned_trial(case.api or "", target, case.id, str(case.input["model"]))
             case trial:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import to_builtins
+
 from streamconform.adapters.interface import Answer, Greeting, Observation, Output, ServerRecord
 from streamconform.adapters.program import Collateral
 from streamconform.apis import APIS
@@ -130,14 +132,14 @@ def _describe_input(trial: AnyTrial, *, verbose: bool) -> dict[str, str]:
         return {"calls": CALLED[trial.case.kind][0], "input": escape_line(text, width)}
     if isinstance(trial, RoundTrip):
         case = trial.case
-        names = [f"{stream.api}/{stream.cassette.name}" for stream in (case.first, case.second)]
-        conversation, results = (
-            json.dumps(value, ensure_ascii=False) for value in (case.conversation, case.results)
+        names = [f"{answer.api}/{answer.cassette.name}" for answer in case.answers]
+        conversation, turns = (
+            json.dumps(value, ensure_ascii=False) for value in (case.conversation, to_builtins(case.turns))
         )
         return {
             "cassettes": ", ".join(names),
             "given": escape_line(conversation, width),
-            "results": escape_line(results, width),
+            "turns": escape_line(turns, width),
         }
     cassette, size = trial.case.cassette, len(trial.body)
     content_type = cassette.content_type or "no content type"

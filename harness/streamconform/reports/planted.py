@@ -78,7 +78,7 @@ def _make_catch(trials: list[AnyTrial], results: list[TrialResult]) -> Catch:
 def _measure_case(case: Case | CallCase | RoundTripCase) -> int:
     if isinstance(case, CallCase):
         return len(json.dumps(case.input))
-    cassette = case.cassette if isinstance(case, Case) else case.second.cassette
+    cassette = case.cassette if isinstance(case, Case) else case.answers[-1].cassette
     return len(cassette.body)
 
 

@@ -32,7 +32,7 @@ from streamconform.adapters.interface import (
 )
 from streamconform.errors import ReportError
 from streamconform.model.result import Header
-from streamconform.model.trial import AnyTrial
+from streamconform.model.trial import AnyTrial, RoundTrip
 from streamconform.run.reading import (
     InvalidLine,
     build_header,
@@ -108,8 +108,13 @@ def compute_input_digest(trial: AnyTrial) -> str:
 
     It changes with the bytes, with where they are cut, and with the request, but not with the expectation.
     """
-    message = protocol.encode_request("", trial, events=True)
-    return hashlib.sha256(message).hexdigest()[:16]
+    parts: list[AnyTrial] = [*trial.answers] if isinstance(trial, RoundTrip) else [trial]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(protocol.encode_request("", part, events=True))
+    if isinstance(trial, RoundTrip):
+        digest.update(_encode({"given": trial.case.conversation, "turns": trial.case.turns}))
+    return digest.hexdigest()[:16]
 
 
 def encode_answer(

@@ -22,6 +22,7 @@ from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.run.plan import ImplementationPlan
 from streamconform.run.refusal import is_refusal
+from streamconform.run.round_trip import play
 from streamconform.run.turns import Turns
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Dispatcher(Struct):
     def begin(self, program: Program, trial: AnyTrial, seconds: float) -> Dispatched:
         """Send `trial` and return its future answer; after a fault, the caller stops `program`."""
         calls = _split_counts(trial)
-        if self.is_timed or (calls is not None and not program.answers_in_order):
+        if self.is_timed or isinstance(trial, RoundTrip) or (calls and not program.answers_in_order):
             return asyncio.create_task(self.dispatch(program, trial, seconds))
         if calls is None:
             return program.submit(trial, seconds, events=self._wants_events(trial))
@@ -95,6 +96,8 @@ class Dispatcher(Struct):
         judges_requests = isinstance(trial, RoundTrip) or trial.case.kind == "request"
         server = self.server if self.plan.input == "http" and judges_requests else None
         if server is None:
+            if isinstance(trial, RoundTrip):
+                return await play(trial, lambda part: program.run(part, seconds, events=False)), None
             calls = _split_counts(trial)
             if calls is not None:
                 return await _join_outputs(program.run(call, seconds, events=False) for call in calls), None
@@ -222,7 +225,7 @@ def _judge_missing_request(answer: Observation, trial: AnyTrial, server: ServerR
     error_message = error.get("message") if isinstance(error, Mapping) else None
     if answer.raised is not None:
         error_message = _format_raised(answer.raised)
-    path = "request.body" if isinstance(trial, RoundTrip) else "body"
+    path = f"{trial.case.request_names[0]}.body" if isinstance(trial, RoundTrip) else "body"
     message = f"no request was sent: {error_message or server.complaint}"
     check = Check(path=path, level=level, verdict=FAILED_VERDICT[level], expected={}, message=message)
     reason = None if error_message else server.complaint

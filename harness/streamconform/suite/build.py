@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
-from streamconform.model.case import NOTHING_EXPECTED, AnyCase, CallCase, Case, Kind, RoundTripCase, Skip
+from streamconform.model.case import (
+    NOTHING_EXPECTED,
+    AnyCase,
+    CallCase,
+    Case,
+    Kind,
+    RoundTripCase,
+    Skip,
+    Turn,
+)
 from streamconform.model.cassette import Cassette
 from streamconform.model.outcome import Usage
 from streamconform.model.trial import get_current_name
@@ -61,7 +70,9 @@ def build_case(
         case "stream" | "document" as kind:
             return build_stream_case(entry, cassettes[0], head, stream=kind == "stream")
         case "round_trip":
-            return _build_round_trip(entry, cassettes[0], cassettes[1], head)
+            return _build_round_trip(entry, cassettes, head)
+        case "replay":
+            return _build_replay(entry, cassettes, head)
         case "request" as kind:
             request = request_expectation.parse(entry["expect"])
             return CallCase(kind=kind, input=entry["conversation"], expect=request, **head)
@@ -100,16 +111,46 @@ def _parse_skip(skip: Mapping[str, Any]) -> Skip:
 
 
 def _build_round_trip(
-    entry: Mapping[str, Any], first: Cassette, second: Cassette, head: Mapping[str, Any]
+    entry: Mapping[str, Any], cassettes: Sequence[Cassette], head: Mapping[str, Any]
 ) -> RoundTripCase:
-    expect, shared = entry["expect"], {"pricing": entry.get("pricing"), **head}
-    first_expect = expectation.parse(expect["first"]) if "first" in expect else NOTHING_EXPECTED
-    second_expect = expectation.parse(expect["outcome"])
+    """Return the case of two requests."""
+    expect = entry["expect"]
+    turns = (Turn(results=tuple(entry["results"])),)
+    return _join_answers(entry, cassettes, (expect.get("first"),), turns, (expect["request"],), head)
+
+
+def _build_replay(
+    entry: Mapping[str, Any], cassettes: Sequence[Cassette], head: Mapping[str, Any]
+) -> RoundTripCase:
+    """Return the case of a request and its answer, and of one more of each per turn."""
+    turns = tuple(
+        Turn(tuple(turn.get("results", ())), tuple(turn.get("messages", ()))) for turn in entry["turns"]
+    )
+    earlier = tuple(turn.get("answer") for turn in entry["turns"])
+    requests = tuple(turn.get("request", {}) for turn in entry["turns"])
+    return _join_answers(entry, cassettes, earlier, turns, requests, head)
+
+
+def _join_answers(
+    entry: Mapping[str, Any],
+    cassettes: Sequence[Cassette],
+    earlier: Sequence[Mapping[str, Any] | None],
+    turns: tuple[Turn, ...],
+    requests: Iterable[Mapping[str, Any]],
+    head: Mapping[str, Any],
+) -> RoundTripCase:
+    """Return the case whose answers, but for the last, have the expected outcomes in `earlier`."""
+    expected = [*(NOTHING_EXPECTED if each is None else expectation.parse(each) for each in earlier)]
+    expected.append(expectation.parse(entry["expect"]["outcome"]))
+    pricing = entry.get("pricing")
     return RoundTripCase(
-        first=Case(cassette=first, expect=first_expect, **shared),
-        second=Case(cassette=second, expect=second_expect, **shared),
+        answers=tuple(
+            Case(cassette=cassette, expect=expect, pricing=pricing, **head)
+            for cassette, expect in zip(cassettes, expected, strict=True)
+        ),
         conversation=entry["conversation"],
-        results=tuple(entry["results"]),
-        request=request_expectation.parse(expect["request"]),
+        turns=turns,
+        requests=tuple(map(request_expectation.parse, requests)),
+        bound=entry.get("bound", False),
         **head,
     )

@@ -228,7 +228,7 @@ def _build_later(
                 stream=kind == "stream",
                 unavailable=None,
             )
-        case "round_trip":
+        case "round_trip" | "replay":
             return make()
         case _:
             return make_later(LazyCallCase, make, id=kept.id, api=api, level=kept.level, tags=tags, kind=kind)

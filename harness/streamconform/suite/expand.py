@@ -159,13 +159,12 @@ def _expand_round_trip(
     """Yield the round trips of a case."""
     answers = _list_answers(case, seed)
     for name in _list_different(case, names, seed, known):
-        yield RoundTrip(case, *(_make_trial(answer, name, recipe) for answer, recipe in answers))
+        yield RoundTrip(case, tuple(_make_trial(answer, name, recipe) for answer, recipe in answers))
 
 
 def _list_answers(case: RoundTripCase, seed: int) -> tuple[tuple[Case, Recipe], ...]:
-    """Return both answers; each recipe has the cassette's name, because they are cut in different places."""
-    answers = case.first, case.second
-    return tuple((answer, Recipe(f"{seed}:{answer.id}:{answer.cassette.name}")) for answer in answers)
+    """Return all answers; each recipe has the cassette's name, because they are cut in different places."""
+    return tuple((answer, Recipe(f"{seed}:{answer.id}:{answer.cassette.name}")) for answer in case.answers)
 
 
 def _make_trial(case: Case, name: str, recipe: Recipe) -> Trial:

@@ -25,7 +25,7 @@ _UNKNOWN_COUNT: Final = AnyOf((None, 0), "the stream does not give this count", 
 """The leaf for `usage.X: null`: many clients start their counters at 0, and then cannot tell an unknown count
 from zero, so 0 is a warning (`specs/POLICY.md`, "Null, zero and absent").
 """
-_LITERAL_FIELDS: Final = ("arguments", "data", "citations", "details")
+_LITERAL_FIELDS: Final = ("arguments", "data", "citations", "details", "echo")
 """Fields that contain arbitrary JSON. A tool may have an argument called `matches`, so nothing in these
 fields is a matcher.
 """
@@ -58,6 +58,8 @@ def parse(expect: Mapping[str, Any]) -> Expectation:
     for name in ("model", "response_id", "continuation"):
         if name in expect:
             fields[name] = parse_leaf(expect[name])
+    if "echo" in expect:
+        fields["echo"] = Literally(expect["echo"])
     # A complete answer has no error, so cases need not say so.
     if "error" not in expect and status == "complete":
         fields["error"] = Literally(None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
@@ -28,17 +28,15 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of bug. `excluded` gives the reason for each cell in which it cannot occur.
-
-    `open` are the cells in which no case catches a bug that mutants have.
-    """
+    """A kind of bug. `excluded` gives the reason for each cell in which it cannot occur."""
 
     name: str
     group: str
     title: str
     paths: tuple[CasePath, ...]
     excluded: Mapping[Cell, str]
-    open: frozenset[Cell]
+    path: str
+    line: int | None
 
     @property
     def cells(self) -> Iterator[Cell]:
@@ -81,16 +79,24 @@ def read_kinds(specs: Path) -> Kinds:
                 for place, reason in differs.get("excluded", {}).items()
                 for path in _list_paths(place, name, entry["paths"])
             },
-            frozenset(
-                Cell(api, path)
-                for api, differs in apis.items()
-                for place in differs.get("open", ())
-                for path in _list_paths(place, name, entry["paths"])
-            ),
+            document.path,
+            document.line(("entries", name)),
         )
         for name, entry in document.value["entries"].items()
     }
     return Kinds(groups, entries)
+
+
+def find_empty(kinds: Kinds, asked: Container[tuple[str, str, str]]) -> Iterator[Problem]:
+    """Yield a problem for each cell that is neither excluded nor `asked`: a kind, an API and a path."""
+    for kind in kinds.entries.values():
+        for api, path in kind.cells:
+            if (kind.name, api, path) not in asked:
+                message = (
+                    f"no mutant has `{kind.name}` in {api}, {path}; add one and a case that catches it, or"
+                    " name in `excluded` what rules it out"
+                )
+                yield Problem(kind.path, kind.line, message)
 
 
 def _list_paths(place: str, name: str, paths: Sequence[CasePath]) -> Iterator[CasePath]:
@@ -108,13 +114,10 @@ def _check_names(document: reader.Document) -> Iterator[Problem]:
     for api, differs in document.value["apis"].items():
         if api not in APIS:
             yield document.problem(("apis", api), f"no API `{api}`")
-        places: list[tuple[tuple[str | int, ...], str]] = [
-            *(((api, "excluded", place), place) for place in differs.get("excluded", {})),
-            *(((api, "open", at), place) for at, place in enumerate(differs.get("open", ()))),
-        ]
-        for where, place in places:
+        for place in differs.get("excluded", {}):
+            where = ("apis", api, "excluded", place)
             kind, _, path = place.partition("/")
             if kind not in entries:
-                yield document.problem(("apis", *where), f"no kind `{kind}`")
+                yield document.problem(where, f"no kind `{kind}`")
             elif path and path not in entries[kind]["paths"]:
-                yield document.problem(("apis", *where), f"`{kind}` occurs on no path `{path}`")
+                yield document.problem(where, f"`{kind}` occurs on no path `{path}`")

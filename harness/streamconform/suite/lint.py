@@ -141,23 +141,24 @@ def _list_stream_cases(loaded: LoadResult) -> Iterator[Case]:
         match case:
             case Case():
                 yield case
-            case RoundTripCase(first=first, second=second):
-                yield from (first, second)
+            case RoundTripCase(answers=answers):
+                yield from answers
             case _:
                 pass
 
 
 def _check_tool_results(case: RoundTripCase) -> Iterator[Problem]:
-    """Yield a problem for each tool result whose tool is not declared, or not called in the first answer."""
-    names = [result["name"] for result in case.results]
+    """Yield a problem for each tool result whose tool is not declared, or not called in its answer."""
     tools = {tool["name"] for tool in case.conversation.get("tools", ())}
-    for name in dict.fromkeys(names):
+    given = [[result["name"] for result in turn.results] for turn in case.turns]
+    for name in dict.fromkeys(name for names in given for name in names):
         if name not in tools:
             yield _report(case, f"there is a result for `{name}`, but the conversation has no such tool")
-    calls = _list_client_calls(case.first)
-    if calls is not None and Counter(calls) != Counter(names):
-        message = f"the results are for {', '.join(names)}, but the first answer calls {', '.join(calls)}"
-        yield _report(case, message)
+    for number, (names, answer) in enumerate(zip(given, case.answers, strict=False), 1):
+        calls = _list_client_calls(answer)
+        if calls is not None and Counter(calls) != Counter(names):
+            made, wanted = (", ".join(each) or "nothing" for each in (names, calls))
+            yield _report(case, f"the results are for {made}, but answer {number} calls {wanted}")
 
 
 def _list_client_calls(answer: Case) -> list[str] | None:

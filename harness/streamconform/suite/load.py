@@ -27,6 +27,7 @@ from streamconform.suite.build import (
 from streamconform.suite.compiled import KeptSpec, Store, build_kept, describe_spec, find_store
 from streamconform.suite.expand import TrialNames
 from streamconform.yaml_text import reader
+from streamconform.yaml_text.reader import ValuePath
 
 
 class Sources(Struct, frozen=True):
@@ -205,7 +206,7 @@ class _Loader:
             self.result.problems += error.problems
             return None
         # Done only if the file matches the schema, because these checks rely on its types.
-        problems = [*_check_names(path, document), *_check_matchers(document)]
+        problems = [*_check_names(path, document), *_check_turns(document), *_check_matchers(document)]
         self.result.problems += problems
         return None if problems else document
 
@@ -337,12 +338,32 @@ def _check_source(document: reader.Document) -> Iterator[Problem]:
 
 
 def _check_matchers(document: reader.Document) -> Iterator[Problem]:
-    """Yield the invalid matchers in expected requests."""
-    kind = get_kind(document.value)
-    expect_path = {"request": ("expect",), "round_trip": ("expect", "request")}.get(kind, ())
-    for i, entry in enumerate(document.value["cases"] if expect_path else ()):
-        expect = entry["expect"] if kind == "request" else entry["expect"]["request"]
-        for name in ("must", "may"):
-            for path, message in request_expectation.find_matcher_errors(expect.get(name, {}), (name,)):
+    """Yield the mistakes in expected requests: invalid matchers and alternatives."""
+    for i, entry in enumerate(document.value["cases"]):
+        for expect_path, expect in _list_requests(get_kind(document.value), entry):
+            for path, message in request_expectation.find_errors(expect):
                 value_path = ("cases", i, *expect_path, *path)
                 yield document.problem(value_path, f"`{'.'.join(map(str, path))}`: {message}")
+
+
+def _list_requests(kind: str, entry: Mapping[str, Any]) -> Iterator[tuple[ValuePath, Mapping[str, Any]]]:
+    """Yield each expected request of a case, with its place in the entry."""
+    match kind:
+        case "request":
+            yield ("expect",), entry["expect"]
+        case "round_trip":
+            yield ("expect", "request"), entry["expect"]["request"]
+        case "replay":
+            for i, turn in enumerate(entry["turns"]):
+                yield ("turns", i, "request"), turn.get("request", {})
+        case _:
+            pass
+
+
+def _check_turns(document: reader.Document) -> Iterator[Problem]:
+    """Yield the replays without exactly one answer more than there are turns."""
+    for i, entry in enumerate(document.value["cases"] if get_kind(document.value) == "replay" else ()):
+        answers, turns = len(entry["cassettes"]), len(entry["turns"])
+        if answers != turns + 1:
+            message = f"{turns} turns need {turns + 1} cassettes, but there are {answers}"
+            yield document.problem(("cases", i, "cassettes"), message)

@@ -37,8 +37,8 @@ def _iter_cassettes(case: AnyCase) -> Iterator[Cassette]:
     match case:
         case Case(cassette=cassette):
             yield cassette
-        case RoundTripCase(first=first, second=second):
-            yield from (first.cassette, second.cassette)
+        case RoundTripCase(answers=answers):
+            yield from (answer.cassette for answer in answers)
         case _:
             pass
 

@@ -145,7 +145,7 @@ def select_trials(
                 + (
                     hint
                     or "; `--deliver full --faults all` selects all of them,"
-                    " and `--input http` adds round trips"
+                    " and `--input http` adds broken connections"
                 )
             )
     return tuple(chosen)

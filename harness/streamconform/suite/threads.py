@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
-from streamconform.model.case import AnyCase
+from streamconform.model.case import AnyCase, CallCase, Case, RoundTripCase
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 
@@ -44,7 +44,24 @@ class Thread:
             return None if "function" in self.paths else "is not about a function that belongs to no API"
         if case.api not in self.apis:
             return f"is about {' and '.join(self.apis) or 'no API'}, and not about {case.api}"
+        shown = _list_paths(case)
+        if not {*shown} & {*self.paths}:
+            return f"is about the path {' and '.join(self.paths)}, and not about {' or '.join(shown)}"
         return None
+
+
+def _list_paths(case: AnyCase) -> tuple[ThreadPath, ...]:
+    """Return the paths of the bugs that `case`, which belongs to an API, can show.
+
+    What a server does wrong is in an answer, which a client reads.
+    """
+    match case:
+        case Case():
+            return ("stream" if case.stream else "document", "server")
+        case RoundTripCase():
+            return ("stream", "document", "request", "replay", "server")
+        case CallCase():
+            return ("request", "replay")
 
 
 def read_threads(specs: Path) -> Mapping[str, Thread]:

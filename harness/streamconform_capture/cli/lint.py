@@ -15,6 +15,7 @@ from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.reports.style import StyledLine, print_lines
 from streamconform.run.exits import Exit, select_exit
+from streamconform.suite.kinds import FILE, Kinds, find_empty, read_kinds
 from streamconform.suite.lint import is_cassette, lint_all, lint_paths
 from streamconform.suite.lint_shapes import lint_shapes
 from streamconform.suite.load import Sources, collect, list_spec_files
@@ -38,7 +39,8 @@ GROUNDS: Final = {
 @click.option(
     "--strict/--no-strict",
     default=False,
-    help="Also reject drafts, cases without tags, `must` without evidence, and `guards` without a thread.",
+    help="Also reject drafts, cases without tags, `must` without evidence, `guards` without a thread, and,"
+    " without PATHS, APIs for which no mutant has a kind of bug.",
 )
 @click.option(
     "--shapes",
@@ -86,11 +88,29 @@ def command(
         cases, problems = lint_paths(paths, sources, strict=strict)
     else:
         cases, problems = lint_all(sources, strict=strict)
+        if strict and not problems and (sources.specs / FILE).exists():
+            problems += find_empty_cells(read_kinds(sources.specs))
     problems += wait_for_secrets()
     tapes = sum(map(is_cassette, paths))
     checked = [format_count(cases, "case")] if cases or not tapes else []
     checked += [format_count(tapes, "cassette")] if tapes else []
     _show(ctx, problems, ", ".join(checked))
+
+
+def find_empty_cells(kinds: Kinds) -> list[Problem]:
+    """Return a problem for each API and path in which no mutant has a kind of bug, and nothing excludes it.
+
+    Whether a case catches the mutant there is what the self-test shows.
+    """
+    from streamconform_mutants import MUTANTS
+
+    asked = {
+        (mutant.kind, api, path)
+        for mutant in MUTANTS.values()
+        for api in mutant.adapter.apis
+        for path in mutant.paths
+    }
+    return [*find_empty(kinds, asked)]
 
 
 def _find_drift(sources: Sources, paths: tuple[Path, ...]) -> Exit:

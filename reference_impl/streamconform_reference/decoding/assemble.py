@@ -30,6 +30,7 @@ from streamconform_reference.outcome import (
     Citation,
     Error,
     Executor,
+    Json,
     Outcome,
     ProseKind,
     Status,
@@ -41,13 +42,14 @@ from streamconform_reference.pricing import Billing, Pricing
 
 
 class Assembler:
-    """Builds one answer. Decoders may set `model`, `response_id` and `continuation` at any time."""
+    """Builds one answer. Decoders may set `model`, `response_id`, `continuation` and `echo` at any time."""
 
     def __init__(self, pricing: Pricing | None = None) -> None:
         """Start an empty answer; without prices, its cost stays None."""
         self.model: str | None = None
         self.response_id: str | None = None
         self.continuation: str | None = None
+        self.echo: Json = {}
         self.ended = False
         """Whether the status is final. Only this class sets it."""
         self._begun = False
@@ -83,6 +85,7 @@ class Assembler:
             model=self.model,
             response_id=self.response_id,
             continuation=self.continuation,
+            echo=self.echo or None,
         )
 
     # Blocks.
@@ -147,6 +150,12 @@ class Assembler:
             isinstance(block, ProseBlock) and block.kind == "text"
         ):
             block.signature = signature
+
+    def keep(self, slot: Hashable, members: Json) -> None:
+        """Add members that the next request must send back with the text, thinking or call in the slot."""
+        block = self._slots.get(slot)
+        if members and isinstance(block, ProseBlock | CallBlock):
+            block.echo = block.echo | members
 
     def cite(self, slot: Hashable, citations: Iterable[Citation], *, replaces: bool = False) -> None:
         """Append to a text's citations, or replace them; start a text if the slot was never started.

@@ -26,6 +26,7 @@ from streamconform_reference.outcome import (
     Block,
     Citation,
     Executor,
+    Json,
     Other,
     ProseKind,
     Refusal,
@@ -64,6 +65,7 @@ class ProseBlock(Struct, kw_only=True):
     signature: str | None = None
     redacted: bool = False
     citations: list[Citation] = []
+    echo: Json = {}
     open: bool = True
     fragments: Fragments = field(default_factory=Fragments)
 
@@ -87,10 +89,12 @@ class ProseBlock(Struct, kw_only=True):
         """Return the block so far."""
         text = self.fragments.text()
         if self.kind == "thinking":
-            return Thinking(text=text, signature=self.signature, redacted=self.redacted)
+            return Thinking(
+                text=text, signature=self.signature, redacted=self.redacted, echo=self.echo or None
+            )
         if self.kind == "refusal":
             return Refusal(text)
-        return Text(text, self.phase, self.signature, tuple(self.citations))
+        return Text(text, self.phase, self.signature, tuple(self.citations), self.echo or None)
 
 
 class CallBlock(Struct, kw_only=True):
@@ -113,6 +117,7 @@ class CallBlock(Struct, kw_only=True):
     name: str = ""
     free_text: bool = False
     signature: str | None = None
+    echo: Json = {}
     final_text: str | None = None
     announced: bool = False
     open: bool = True
@@ -190,6 +195,7 @@ class CallBlock(Struct, kw_only=True):
             complete=self.complete,
             executor=self.executor,
             signature=self.signature,
+            echo=self.echo or None,
         )
 
 

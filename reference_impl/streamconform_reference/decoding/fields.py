@@ -34,6 +34,11 @@ def read_objects(holder: Payload, key: str) -> list[Payload]:
     return [element for element in value if isinstance(element, dict)] if isinstance(value, list) else []
 
 
+def select(holder: Payload, keys: frozenset[str]) -> Payload:
+    """Return the members with these keys that have a value."""
+    return {key: value for key, value in holder.items() if key in keys and value is not None}
+
+
 def read_index(payload: Payload, key: str) -> int | None:
     """Return the integer under the key, or None if there is none, since some servers omit it."""
     value = payload.get(key)

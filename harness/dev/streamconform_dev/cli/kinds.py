@@ -8,11 +8,12 @@ from streamconform.plural import format_count
 from streamconform.resources import find_bundled
 from streamconform.run.exits import Exit
 from streamconform.suite.kinds import read_kinds
+from streamconform_capture.cli.lint import find_empty_cells
 from streamconform_dev.selftest.cells import count_cells, iter_lines, make_rows
 
 
 @click.command("kinds")
-@click.option("--empty", is_flag=True, help="List the empty cells, one per line, instead of the matrix.")
+@click.option("--empty", is_flag=True, help="List the empty cells instead, as `conform lint --strict` does.")
 @click.pass_context
 def command(ctx: click.Context, /, empty: bool) -> None:  # noqa: FBT001
     """Show which kinds of bugs the suite asks of which API, on which path.
@@ -29,9 +30,8 @@ def command(ctx: click.Context, /, empty: bool) -> None:  # noqa: FBT001
     rows = make_rows(kinds, MUTANTS.values())
     counts = count_cells(rows)
     if empty:
-        for row in rows:
-            for cell in row.empty:
-                click.echo(f"{row.kind.name} {cell.api} {cell.path}")
+        for problem in find_empty_cells(kinds):
+            click.echo(str(problem))
     else:
         for line in iter_lines(kinds, rows):
             click.echo(line)

@@ -65,4 +65,4 @@ def _list_answers(cases: Iterable[object]) -> Iterator[Case]:
         if isinstance(case, Case):
             yield case
         elif isinstance(case, RoundTripCase):
-            yield from (case.first, case.second)
+            yield from case.answers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,13 @@ from streamconform.suggestions import suggest
 from streamconform.suite.kinds import Cell, Kinds, find_path, read_kinds
 from streamconform.suite.selection import Selection, select
 from streamconform.suite.threads import Thread, read_threads
-from streamconform_dev.selftest.cells import list_mutant_cells, list_open_cells
+from streamconform_dev.selftest.cells import list_mutant_cells
 from streamconform_dev.selftest.execute import run_groups
 from streamconform_dev.selftest.groups import SECONDS_PER_TRIAL, group_mutants
 from streamconform_dev.selftest.kill import (
     Expected,
     MutantResult,
+    Unproven,
     find_idle_cases,
     find_unproven,
     make_matrix,
@@ -77,7 +78,7 @@ def complete_innocents(ctx: click.Context, parameter: click.Parameter, incomplet
     "-v",
     "--verbose",
     count=True,
-    help="List the cases that catch each mutant, cases that catch none, and guards that no mutant proves.",
+    help="List the cases that catch each mutant, and those that catch none.",
 )
 @click.option("--table", metavar="PATH", help="Also write the matrix as Markdown; - means stdout.")
 @options.selection_options
@@ -98,14 +99,14 @@ def command(
 
     With --innocent: no case may fail a parser that uses a freedom that the documentation grants.
 
-    If only a part of the suite is selected, only what it catches is listed, and what it does not catch is no
-    failure, unless --mutant names it.
+    A guard must be proven: specs/threads.yaml names the kinds of a bug in `guards`, and the case must notice
+    a mutant of one of them.
 
-    A guard counts only if it is proven: specs/threads.yaml names the kinds of a bug in `guards`, and the case
-    must notice a mutant of one of them. Guards that are not proven are counted, and are no failure yet.
+    If only a part of the suite is selected, only what it catches is listed, and what it does not catch or
+    prove is no failure, unless --mutant names it.
 
-    Exit code 1: a mutant survives, or fails unrelated checks; or an innocent fails a `must`, or changes no
-    answer of an API.
+    Exit code 1: a mutant survives, or fails unrelated checks; a guard is not proven; or an innocent fails a
+    `must`, or changes no answer of an API.
     """
     if mutant and innocents:
         raise click.UsageError("--mutant and --innocent exclude each other; run the command twice")
@@ -143,7 +144,7 @@ def _check_mutants(names: Sequence[str], arguments: Mapping[str, Any]) -> Exit:
     rows, idle_cases, proofs = _judge(mutants, suite, workers, full=full)
     # A part of the suite need not catch everything.
     if not names and is_part:
-        rows = tuple(replace(row, missed=(), closed=()) for row in rows if row.cases)
+        rows = tuple(replace(row, missed=()) for row in rows if row.cases)
     for row in rows:
         _print_row(row, verbose=verbose, full=full)
     # With only some of the mutants, almost every case would be listed.
@@ -155,9 +156,12 @@ def _check_mutants(names: Sequence[str], arguments: Mapping[str, Any]) -> Exit:
     caught, cases = sum(row.killed for row in rows), len(suite.cases)
     catching = f" by {cases - len(idle_cases)} of {format_count(cases, 'case')}" if full else ""
     click.echo(f"{caught} of {len(mutants)} mutants caught{catching}")
-    if not names:
-        _print_guards(suite, proofs, verbose=verbose)
-    return Exit.EXPECTED if caught == len(rows) else Exit.UNEXPECTED
+    guarding = () if names else tuple(suite.cases.values())
+    unproven = find_unproven(guarding, suite.threads, proofs)
+    if guarding:
+        _print_guards(sum(len(case.guards) for case in guarding), unproven)
+    failed = caught < len(rows) or (unproven and not is_part)
+    return Exit.UNEXPECTED if failed else Exit.EXPECTED
 
 
 def _find_mutants(names: Sequence[str]) -> dict[str, Mutant]:
@@ -204,10 +208,7 @@ def _judge(
     """
     groups = tuple(group_mutants(tuple(mutants), suite.trials))
     kinds = suite.kinds
-    expected = {
-        name: Expected(info.fails, list_mutant_cells(info, kinds), list_open_cells(info, kinds))
-        for name, info in mutants.items()
-    }
+    expected = {name: Expected(info.fails, list_mutant_cells(info, kinds)) for name, info in mutants.items()}
     if full:
         results = run_groups(groups, workers, SECONDS_PER_TRIAL)
     else:
@@ -246,12 +247,9 @@ def _play_round_trips(mutants: Collection[Mutant], suite: _Suite) -> Iterator[tu
             yield from ((mutant.kind, case.id) for mutant in own if fails_round_trip(mutant.adapter, trial))
 
 
-def _print_guards(suite: _Suite, proofs: Container[tuple[str, str]], *, verbose: bool) -> None:
-    guards = sum(len(case.guards) for case in suite.cases.values())
-    unproven = find_unproven(suite.cases.values(), suite.threads, proofs)
-    if verbose:
-        for each in unproven:
-            click.echo(f"not proven: {each.case} guards against {each.bug} ({', '.join(each.kinds)})")
+def _print_guards(guards: int, unproven: Sequence[Unproven]) -> None:
+    for each in unproven:
+        click.echo(f"not proven: {each.case} guards against {each.bug} ({', '.join(each.kinds)})")
     click.echo(f"{guards - len(unproven)} of {format_count(guards, 'guard')} proven")
 
 
@@ -263,8 +261,6 @@ def _print_row(row: MutantResult, *, verbose: bool, full: bool) -> None:
         click.echo(f"          fails a check unrelated to its bug: {id_}")
     for cell in row.missed:
         click.echo(f"          not caught on {cell.api}, {cell.path}")
-    for cell in row.closed:
-        click.echo(f"          caught on {cell.api}, {cell.path}: not open any more, see specs/kinds.yaml")
     if row.faulted:
         click.echo(f"          {format_count(row.faulted, 'trial')} without an answer")
     if verbose:

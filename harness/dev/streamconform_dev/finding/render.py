@@ -117,7 +117,7 @@ def _describe_expected_request(issue: Issue) -> Iterator[str]:
 
 def _find_request_expectation(trial: AnyTrial) -> RequestExpectation | None:
     if isinstance(trial, RoundTrip):
-        return trial.case.request
+        return trial.case.requests[-1]
     if isinstance(trial, Call) and isinstance(trial.case.expect, RequestExpectation):
         return trial.case.expect
     return None

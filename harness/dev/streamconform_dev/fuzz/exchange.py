@@ -21,6 +21,7 @@ PRICES = {
     "inference_geo": {"us": "1.1"},
     "service_tier": {"flex": "0.5"},
     "modalities": {"audio": {"input": "7.00"}},
+    "tiers": [{"above": 200_000, "input": "6.00", "output": "22.50"}],
 }
 
 

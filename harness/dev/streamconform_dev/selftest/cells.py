@@ -22,18 +22,13 @@ class Row:
     kind: Kind
     mutants: Mapping[Cell, tuple[str, ...]]
 
-    @property
-    def empty(self) -> tuple[Cell, ...]:
-        """Return the cells in which no mutant is caught."""
-        return tuple(cell for cell in self.mutants if self.describe(cell) == "empty")
-
     def describe(self, cell: Cell) -> str:
         """Return a key of `MARKS`."""
         if cell in self.kind.excluded:
             return "excluded"
         if cell not in self.mutants:
             return "absent"
-        return "asked" if self.mutants[cell] and cell not in self.kind.open else "empty"
+        return "asked" if self.mutants[cell] else "empty"
 
 
 def list_mutant_cells(mutant: Mutant, kinds: Kinds) -> tuple[Cell, ...]:
@@ -41,11 +36,6 @@ def list_mutant_cells(mutant: Mutant, kinds: Kinds) -> tuple[Cell, ...]:
     excluded = kinds.entries[mutant.kind].excluded
     cells = (Cell(api, path) for api in mutant.adapter.apis for path in mutant.paths)
     return tuple(cell for cell in cells if cell not in excluded)
-
-
-def list_open_cells(mutant: Mutant, kinds: Kinds) -> frozenset[Cell]:
-    """Return the cells in which no case catches the mutant yet."""
-    return kinds.entries[mutant.kind].open
 
 
 def make_rows(kinds: Kinds, mutants: Iterable[Mutant]) -> tuple[Row, ...]:

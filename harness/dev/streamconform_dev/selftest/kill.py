@@ -26,25 +26,19 @@ class MutantResult:
     """The number of trials without an answer; a mutant must give wrong answers, not crash."""
     missed: tuple[Cell, ...]
     """The APIs and paths on which it should be caught, and is not."""
-    closed: tuple[Cell, ...]
-    """The APIs and paths that `specs/kinds.yaml` calls open, although it is caught there."""
 
     @property
     def killed(self) -> bool:
         """Return whether cases caught the mutant wherever they should, and nothing else failed."""
-        return bool(self.cases) and not (self.missed or self.closed or self.unexpected or self.faulted)
+        return bool(self.cases) and not (self.missed or self.unexpected or self.faulted)
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a run of a mutant should show: globs over the failed checks, and cells.
-
-    Of the `cells` in which it has its bug, no case catches it in those that are `open`.
-    """
+    """What a run of a mutant should show: globs over failed checks, and the cells in which it is caught."""
 
     fails: Sequence[str]
     cells: Sequence[Cell]
-    open: frozenset[Cell] = frozenset()
 
 
 def make_matrix(
@@ -75,8 +69,7 @@ def _make_row(
         cases,
         tuple(id_ for id_ in failed if not any(pattern.match(id_) for pattern in expected)),
         sum(trial.verdict in ("faulted", "hang") for trial in trials),
-        tuple(cell for cell in mutant.cells if cell not in reached and cell not in mutant.open),
-        tuple(cell for cell in mutant.cells if cell in reached and cell in mutant.open),
+        tuple(cell for cell in mutant.cells if cell not in reached),
     )
 
 
@@ -104,14 +97,19 @@ def find_unproven(
 
 
 def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tuple[str, ...]:
-    """Return the `cases` that no mutant fails on an unbroken stream.
+    """Return the `cases` that notice no mutant on an unbroken stream, not even by a check at level `may`.
 
     Faults do not count, because a mutant that treats the end of the bytes as the end of the answer fails
     every case that has faults.
     """
     # Calls have no stream, so their delivery is None.
-    catching = {trial.case for trial in trials if is_caught(trial) and trial.delivery in (None, *DELIVERIES)}
-    return tuple(dict.fromkeys(case for case in cases if case not in catching))
+    noticing = {
+        trial.case
+        for trial in trials
+        if (is_caught(trial) or any(check.verdict == "may" for check in trial.checks))
+        and trial.delivery in (None, *DELIVERIES)
+    }
+    return tuple(dict.fromkeys(case for case in cases if case not in noticing))
 
 
 def is_caught(result: TrialResult) -> bool:

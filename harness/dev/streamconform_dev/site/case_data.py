@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import to_builtins
+
 from streamconform.apis import APIS
 from streamconform.model.case import AnyCase, CallCase, Case, RoundTripCase
 from streamconform.plural import format_count
@@ -74,10 +76,9 @@ def describe_case(case: AnyCase) -> CaseDetails:
         case Case():
             streams = (_view_stream(case, "The stream" if case.stream else "The answer"),)
         case RoundTripCase():
-            value = {"conversation": case.conversation, "results": case.results}
-            streams = (
-                _view_stream(case.first, "The first answer"),
-                _view_stream(case.second, "The second answer"),
+            value = {"conversation": case.conversation, "turns": to_builtins(case.turns)}
+            streams = tuple(
+                _view_stream(answer, f"Answer {number}") for number, answer in enumerate(case.answers, 1)
             )
         case CallCase():
             value = case.input

@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from msgspec import to_builtins
+
 from streamconform.apis import APIS
 from streamconform.model.capability import CALLED
 from streamconform.model.case import AnyCase, Case, RoundTripCase
@@ -73,8 +75,8 @@ def case_to_json(case: AnyCase, facts: Sequence[Fact] = ()) -> dict[str, Any]:
         "spec": f"{'/'.join(case.path.split('/')[-2:])}:{case.line}",
     }
     if isinstance(case, RoundTripCase):
-        names = ", ".join(f"{case.api}/{stream.cassette.name}" for stream in (case.first, case.second))
-        value = {"conversation": case.conversation, "results": case.results}
+        names = ", ".join(f"{case.api}/{answer.cassette.name}" for answer in case.answers)
+        value = {"conversation": case.conversation, "turns": to_builtins(case.turns)}
         return document | {"function": f"a round trip: {names}", "input": _limit_json(value)}
     if not isinstance(case, Case):
         return document | {"function": CALLED[case.kind][0], "input": _limit_json(case.input)}

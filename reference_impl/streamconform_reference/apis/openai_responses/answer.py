@@ -27,7 +27,7 @@ from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import ProseKind
 
-from .calls import CALLS, Tools, read_call_id, read_call_name
+from .calls import CALLS, ECHOED, Tools, read_call_id, read_call_name
 from .items import Family, Item, Items
 
 _PART_SEPARATOR: Final = "\n\n"
@@ -146,6 +146,7 @@ def _finish_call(answer: ResponseState, item: Item, data: Payload) -> None:
     if form.late:
         begin_call(answer, item, data)
     settle_call(answer, item, form.arguments(data))
+    answer.message.keep(item, fields.select(data, ECHOED))
     if data.get("status") != _INCOMPLETE:
         answer.message.end(item)
     if form.executor(data, answer.tools) == "provider":
@@ -234,6 +235,7 @@ def begin_call(answer: ResponseState, item: Item, data: Payload) -> None:
         initial_arguments=initial_arguments,
         free_text=form.free_text,
     )
+    answer.message.keep(item, fields.select(data, ECHOED))
     if fragment:
         answer.message.add_arguments(item, fragment)
 

@@ -19,6 +19,12 @@ from streamconform_reference.decoding import fields
 from streamconform_reference.decoding.decoder import Payload
 from streamconform_reference.outcome import Executor
 
+ECHOED: Final = frozenset({"namespace", "caller"})
+"""The members of a call's item that the next request must repeat.
+
+Without its namespace, a call is rejected: earendil-works/pi#7709, langchain-ai/langchain#36096.
+"""
+
 Tools = Sequence[Payload]
 """The request's tools, which the response repeats."""
 
