@@ -13,6 +13,7 @@ from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
 from streamconform_reference.grammars.grammar import COMMON, Deviation
 
+from ..for_each import for_each
 from .grammar_streams import (
     CHAT_REQUEST,
     STREAMS,
@@ -287,7 +288,7 @@ def test_an_invoke_stream_may_end_with_an_error(name):
     assert deviations("bedrock-invoke", [*STREAMS["bedrock-invoke"][:4], LEGAL_END[name]]) == []
 
 
-@pytest.mark.parametrize(("stream", "rule", "edit"), CASES)
+@for_each(("stream", "rule", "edit"), CASES)
 def test_a_rule_is_broken_by_an_edit(stream, rule, edit):
     payloads = copy.deepcopy(STREAMS[stream])
     edit(payloads)

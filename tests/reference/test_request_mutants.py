@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import pytest
-
 from streamconform.judge.request import compare_request
 from streamconform.model.case import CallCase
 from streamconform.model.request import RequestExpectation
@@ -16,6 +14,7 @@ from streamconform_reference.adapter import Adapter
 from streamconform_reference.apis import REQUEST_BUILDERS
 
 from .. import bundled_suite
+from ..for_each import for_each
 from .test_mutants import matches
 
 NAMES = sorted(name for name in MUTANTS if "build_request" in vars(MUTANTS[name].adapter))
@@ -50,7 +49,7 @@ def test_the_reference_passes_every_case():
     assert failing(reference) == {}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_a_mutant_fails_some_checks_and_only_those_it_names(name):
     wrong = failing(MUTANTS[name].adapter)
     assert wrong
@@ -58,7 +57,7 @@ def test_a_mutant_fails_some_checks_and_only_those_it_names(name):
     assert [check for check in wrong if not any(matches(glob, check) for glob in globs)] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_a_case_in_each_api_catches_the_mutant(name):
     adapter = MUTANTS[name].adapter
     # A mutant that differs from the reference only at level `may` is caught too.
