@@ -286,8 +286,8 @@ def allowed_tools_lost(conversation: Conversation) -> Conversation:
     fails=_BODY,
 )
 def cache_points_lost(conversation: Conversation) -> Conversation:
-    """Does not send cache points."""
-    cleared = _change_parts(conversation, lambda part: dict(_drop(part, "cache")))
+    """Does not ask for the cache: sends neither cache points nor the name of the session."""
+    cleared = _change_parts(_drop(conversation, "session"), lambda part: dict(_drop(part, "cache")))
     tools = [_drop(tool, "cache") for tool in conversation.get("tools", ())]
     return {**cleared, "tools": tools} if tools else cleared
 
