@@ -166,6 +166,7 @@ BROKEN: dict[str, list[tuple[str, Edit]]] = {
         ("done-fits", put(7, "item.id", "msg_9")),
         ("arguments-done", leave_out(10)),
         ("arguments-parse", put(11, "item", function_call(1, "{"))),
+        ("arguments-text", put(11, "item.arguments", {})),
         ("id-present", put(8, "item.call_id", "")),
         ("unique-ids", put(12, "item.call_id", "call_1")),
         ("output-complete", put(-1, "response.output", [])),

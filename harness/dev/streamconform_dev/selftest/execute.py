@@ -6,6 +6,7 @@ answers to the same trial get equal verdicts. An answer is the line that a progr
 
 from __future__ import annotations
 
+import asyncio
 import json
 import multiprocessing
 import signal
@@ -19,11 +20,13 @@ from typing import Any, Final
 from streamconform.adapters import host, json_line, protocol
 from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Answer, Hang, ProtocolFault
+from streamconform.adapters.program import Collateral
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import AnyTrial, Trial
+from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.run.blame import Blame
 from streamconform.run.plan import ImplementationPlan, plan_implementation
 from streamconform.run.pool import build_result
+from streamconform.run.round_trip import play
 
 Adapter = Callable[[Any], Any]
 Task = Callable[[], list[TrialResult]]
@@ -131,6 +134,9 @@ def judge_trial(
 
     With `names`, only those mutants run.
     """
+    if isinstance(trial, RoundTrip):
+        yield from _judge_round_trip(group, trial, seconds, names)
+        return
     events = "events" in group.plan.greeting.claims(trial.case.api) and not (
         isinstance(trial, Trial) and not trial.case.stream
     )
@@ -147,6 +153,25 @@ def judge_trial(
             judged[line] = build_result(group.plan, trial, answer, None, 0.0, NO_BLAME)
         if judged[line].verdict != "pass" or judged[line].checks:
             yield replace(judged[line], implementation=index)
+
+
+def _judge_round_trip(
+    group: Group, trial: RoundTrip, seconds: float, names: Container[str] | None
+) -> Iterator[TrialResult]:
+    """Yield the same for round trips, in which each mutant's answers lead to its next request."""
+    for index, (name, adapter) in enumerate(group.adapters.items()):
+        if names is not None and name not in names:
+            continue
+        answer = asyncio.run(play(trial, partial(_answer_part, adapter, seconds)))
+        assert not isinstance(answer, Collateral), "no other trial runs at the same time"
+        result = build_result(group.plan, trial, answer, None, 0.0, NO_BLAME)
+        if result.verdict != "pass" or result.checks:
+            yield replace(result, implementation=index)
+
+
+async def _answer_part(adapter: Adapter, seconds: float, part: Trial | Call) -> Answer:
+    line = answer_request(adapter, protocol.encode_request(REQUEST_ID, part, events=False), seconds)
+    return Hang(seconds) if line is None else parse_answer(line)
 
 
 def answer_request(adapter: Adapter, request: bytes, seconds: float) -> bytes | None:
