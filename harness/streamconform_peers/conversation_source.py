@@ -68,7 +68,8 @@ class StandInFinder(MetaPathFinder, Loader):
         """Return the spec of a stand-in if the module belongs to a library."""
         del path, target
         root = fullname.partition(".")[0]
-        is_ours = root.startswith("streamconform") or root in sys.stdlib_module_names
+        # `copy` of the standard library asks for Jython's `org`.
+        is_ours = root.startswith("streamconform") or root in (*sys.stdlib_module_names, "org")
         return None if is_ours else ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

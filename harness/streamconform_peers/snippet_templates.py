@@ -22,6 +22,8 @@ class Snippet:
     code: str
     request: str | None
     """The code that sends a conversation; None if the peer does not claim requests."""
+    conversation: str | None
+    """The code that has a conversation: a prompt, the results of the calls, and the answer."""
     values: Mapping[str, str]
     """Values of the placeholders that do not depend on the finding."""
 
@@ -38,7 +40,11 @@ def read_snippet(peer: Peer, api: str) -> Snippet:
     base = _read_document(PEERS[document["base"]]) if "base" in document else {}
     merged = {**base, **document, **of_api}
     return Snippet(
-        merged.get("imports", ""), merged.get("code", ""), merged.get("request"), merged.get("values", {})
+        merged.get("imports", ""),
+        merged.get("code", ""),
+        merged.get("request"),
+        merged.get("conversation"),
+        merged.get("values", {}),
     )
 
 

@@ -99,6 +99,29 @@ def only_split_writes_read(payload: Payload) -> Payload:
     return changed
 
 
+@mutants.decoder(*_ALL, kind="order-trusted", fails=(*ERROR, *USAGE))
+class FragmentBehindItsBlockFatal:
+    """Fails on a delta for a block that has stopped."""
+
+    stopped: frozenset[Any] = frozenset()
+
+    def read(self, payload: Payload) -> None:
+        self._check(str(payload.get("type")), payload.get("index"))
+        super().read(payload)  # type: ignore[misc]
+
+    def read_event(self, kind: str, body: Payload) -> None:
+        self._check(kind, body.get("contentBlockIndex"))
+        super().read_event(kind, body)  # type: ignore[misc]
+
+    def _check(self, kind: str, index: Any) -> None:
+        if kind in ("content_block_start", "contentBlockStart"):
+            self.stopped -= {index}
+        elif kind in ("content_block_stop", "contentBlockStop"):
+            self.stopped |= {index}
+        elif kind in ("content_block_delta", "contentBlockDelta") and index in self.stopped:
+            raise BrokenPayloadError("no such block is open")
+
+
 # The end
 
 
@@ -196,7 +219,7 @@ class CallAtEachStop:
         super().read(payload)  # type: ignore[misc]
 
 
-@mutants.decoder(*_ALL, kind="order-trusted", fails=GIVES_UP)
+@mutants.decoder(*_ALL, kind="order-trusted", fails=(*ERROR, *USAGE))
 class StrayEventFatal:
     """Fails on a second start of the message, on a delta of a block that ended, and on a stray end."""
 

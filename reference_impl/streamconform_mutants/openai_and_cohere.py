@@ -107,6 +107,13 @@ class FirstEndEnds:
 # Calls and content
 
 
+@mutants.payloads(*_OPENAI, kind="arguments-lost", paths=BOTH, fails=(*CONTENT, *STOP_REASON))
+def custom_input_unread(payload: Payload) -> Payload:
+    """Reads a custom call's input from the deltas of Responses alone, not where a member has it."""
+    changed: Payload = drop_key(payload, "input")
+    return changed
+
+
 @mutants.payloads("cohere-chat", kind="identity-trusted", fails=GIVES_UP)
 def index_required(payload: Payload) -> Payload:
     """Fails on an event of a block or a call that has no index."""

@@ -15,7 +15,7 @@ from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
 from streamconform_reference.pricing import Pricing
 
 from .json_values import drop_key, object_at
-from .model import ARGUMENTS, ARGUMENTS_TEXT, COMPLETE, CONTENT, ERROR, GIVES_UP, STOP_REASON, USAGE
+from .model import ARGUMENTS, ARGUMENTS_TEXT, BOTH, COMPLETE, CONTENT, ERROR, GIVES_UP, STOP_REASON, USAGE
 from .registry import StreamMutants
 
 mutants = StreamMutants("openai-responses", OpenaiResponsesDecoder)
@@ -365,6 +365,31 @@ def content_of_message_required(payload: Payload) -> bool:
     """Fails on a message whose content is null."""
     items = object_at(payload, "response").get("output") or ()
     return any(item.get("type") == "message" and item.get("content") is None for item in items)
+
+
+@mutants.refuse(kind="absent-fatal", paths=BOTH, fails=GIVES_UP)
+def id_of_call_required(payload: Payload) -> bool:
+    """Fails on a call whose item has no id."""
+    output = object_at(payload, "response").get("output") or ()
+    return any(_has_no_id(item) for item in (object_at(payload, "item"), *output))
+
+
+@mutants.decoder(kind="identity-trusted", fails=(*CONTENT, *STOP_REASON))
+class CallsByItemId(OpenaiResponsesDecoder):
+    """Keeps calls by their item's id: one without is lost, and the final output does not complete it."""
+
+    def read(self, payload: Payload) -> None:
+        if _has_no_id(object_at(payload, "item")):
+            return
+        response = object_at(payload, "response")
+        if "output" in response:
+            known = [item for item in response["output"] or () if not _has_no_id(item)]
+            payload = {**payload, "response": {**response, "output": known}}
+        super().read(payload)
+
+
+def _has_no_id(item: Payload) -> bool:
+    return item.get("type") == "function_call" and "id" not in item
 
 
 @mutants.refuse(kind="unknown-fatal", fails=GIVES_UP)

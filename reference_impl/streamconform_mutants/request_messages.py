@@ -18,6 +18,7 @@ mutants = RequestMutants()
 _OWN_BLOCKS: Final = ("text", "image", "thinking", "redacted_thinking", "tool_use", "tool_result")
 Block = dict[str, Any]
 
+_CALL_ITEMS: Final = ("function_call", "custom_tool_call")
 _MESSAGES: Final = ("**:body.messages.**",)
 _CONTENTS: Final = ("**:body.contents", "**:body.contents.**")
 _INPUT: Final = ("**:body.input.**",)
@@ -194,8 +195,9 @@ def foreign_answers_told(conversation: Conversation) -> Conversation:
         if is_result or message.get("model", conversation["model"]) != conversation["model"]:
             told = message.get("results", message.get("content", ()))
             said = [block.get("text", block.get("content", block.get("name"))) for block in told]
-            message = {"role": "user", "content": f"It said {said}.", "is_told": True}
-        messages.append(message)
+            messages.append({"role": "user", "content": f"It said {said}.", "is_told": True})
+        else:
+            messages.append(message)
     return {**conversation, "messages": messages}
 
 
@@ -611,6 +613,36 @@ def missing_result_left_out(_: Conversation, body: Body) -> None:
     body[messages_key] = [
         message for message in body[messages_key] if message.get(blocks_key) not in ([], NO_RESULT)
     ]
+
+
+@mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    "cohere-chat",
+    "google-generate",
+    "google-interactions",
+    "ollama-chat",
+    "openai-chat",
+    "openai-responses",
+    kind="call-unsent",
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT, "**:body.messages", "**:body.contents", "**:body.input"),
+)
+def calls_unsent(_: Conversation, body: Body) -> None:
+    """Sends results without their calls."""
+    if "input" in body:
+        body["input"] = [item for item in body["input"] if item.get("type") not in _CALL_ITEMS]
+        return
+    messages_key, blocks_key = _names(body)
+    for message in body[messages_key]:
+        message.pop("tool_calls", None)
+        if isinstance(message.get(blocks_key), list):
+            message[blocks_key] = [block for block in message[blocks_key] if not _is_call(block)]
+    body[messages_key] = [message for message in body[messages_key] if message.get(blocks_key)]
+
+
+def _is_call(block: Block) -> bool:
+    return block.get("type") == "tool_use" or "toolUse" in block or "functionCall" in block
 
 
 # Tool calls

@@ -13,7 +13,7 @@ from ..cli.project import Project
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 LARGEST = 400
 """The maximum number of lines of such a program, including its JSON reader."""
-NOT_CLAIMED = ("requests is not claimed", "documents is not claimed")
+NOT_CLAIMED = ("requests is not claimed", "round_trips is not claimed", "documents is not claimed")
 """The reasons why trials are skipped: the programs build no requests, and read only streams."""
 
 

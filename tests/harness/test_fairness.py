@@ -272,6 +272,24 @@ READINGS = {
         ALL,
         {},
     ),
+    "the text of a custom tool is in its arguments": (
+        expect_call({"name": "run", "arguments_text": "ls"}),
+        outcome("complete", "tool_use", CALL | {"arguments": "ls", "arguments_text": None}),
+        ALL,
+        {},
+    ),
+    "the text of a custom tool is wrapped in an object": (
+        expect_call({"name": "run", "arguments_text": "ls"}),
+        outcome("complete", "tool_use", CALL | {"arguments": {"input": "ls"}, "arguments_text": None}),
+        ALL,
+        {},
+    ),
+    "the text of a custom tool is nowhere": (
+        expect_call({"name": "run", "arguments_text": "ls"}),
+        outcome("complete", "tool_use", CALL | {"arguments": {}, "arguments_text": None}),
+        ALL,
+        {"content.0.tool_call.arguments_text": "fail"},
+    ),
     "the text of arguments differs": (
         expect_call(WITH_TEXT),
         outcome("complete", "tool_use", CALL | {"arguments_text": '{"n": 1}'}),

@@ -20,7 +20,7 @@ from streamconform.judge.judge import (
     serialize_answer,
 )
 from streamconform.judge.needed_claims import list_needed_capabilities
-from streamconform.model.capability import CAPABILITIES, OF_STREAMS
+from streamconform.model.capability import CAPABILITIES, INCLUDED_IN, OF_STREAMS
 from streamconform.model.case import CallCase, Counts, Partial
 from streamconform.model.result import Raised
 from streamconform.model.trial import Call, Delivered, ProxyView
@@ -305,8 +305,8 @@ NEEDED_CLAIMS = [
     ("count", COUNTED.case, {"count_tokens"}),
     ("stream", builders.case(), set()),
     ("document", DOCUMENT, {"documents"}),
-    ("round-trip", round_trips.case(), {"requests", "tool_calls"}),
-    ("two-results", TWO_RESULTS, {"requests", "tool_calls", "parallel_tool_calls"}),
+    ("round-trip", round_trips.case(), {"round_trips", "tool_calls"}),
+    ("two-results", TWO_RESULTS, {"round_trips", "tool_calls", "parallel_tool_calls"}),
 ]
 
 
@@ -316,7 +316,17 @@ NEEDED_CLAIMS = [
 def test_a_case_needs_exactly_its_claims(case, needed):
     assert explain_unclaimed(case, frozenset(needed)) is None
     for missing in needed:
-        assert explain_unclaimed(case, ALL - {missing}) == f"{missing} is not claimed"
+        claims = ALL - {missing, INCLUDED_IN.get(missing)}
+        assert explain_unclaimed(case, claims) == f"{missing} is not claimed"
+
+
+def test_a_client_that_sends_any_history_also_makes_round_trips():
+    assert explain_unclaimed(TWO_RESULTS, ALL - {"round_trips"}) is None
+
+
+def test_a_client_that_only_makes_round_trips_is_not_given_a_history():
+    case = replace(builders.call(kind="request").case, input={"model": "m", "messages": []})
+    assert explain_unclaimed(case, ALL - {"requests"}) == "requests is not claimed"
 
 
 def test_a_case_whose_recording_was_not_pulled_is_skipped_with_that_reason():

@@ -13,6 +13,7 @@ from functools import cache
 
 import pytest
 from click.testing import CliRunner
+from msgspec import structs
 
 from streamconform.errors import SelectionError
 from streamconform.judge.request import compare_request
@@ -58,8 +59,15 @@ REQUEST_FINDINGS = {
     "litellm": "result-of-a-failed-tool-does-not-report-the-failure",
     "langchain": "tool-image-is-sent-in-the-tool-message",
     "pydantic-ai": "tool-definitions-are-changed",
+    "openai-agents": "max-tokens-is-sent-to-reasoning-models",
 }
 """A finding about requests of each peer that sends conversations."""
+ROUND_TRIP_FINDINGS = {
+    "strands": "server-tools-of-gemini-are-dropped",
+    "haystack": "text-is-sent-after-the-calls-of-its-answer",
+    "google-genai": "chat-has-a-content-for-each-chunk",
+}
+"""A finding about round trips of each peer whose snippet has a conversation."""
 
 
 @cache
@@ -166,6 +174,33 @@ def test_the_program_of_a_request_has_the_messages_of_the_conversation(name):
     conversation = case.input if isinstance(trial, Call) else case.conversation
     texts = [message["content"] for message in conversation["messages"] if message["role"] == "user"]
     assert [text for text in texts if isinstance(text, str) and text not in program] == []
+
+
+def find_round_trip(name):
+    slug = ROUND_TRIP_FINDINGS[name]
+    return slug, find_findings(PEERS[name], catalog(), slug=slug)[slug]
+
+
+@pytest.mark.parametrize("name", ROUND_TRIP_FINDINGS)
+def test_the_program_of_a_round_trip_has_the_prompt_the_results_and_both_answers(name):
+    _, trial = find_round_trip(name)
+    program = write_program(PEERS[name], trial)
+    assert find_undefined_names(program) == set()
+    assert snippet_templates.PLACEHOLDER.findall(program) == []
+    assert repr(trial.case.conversation["messages"][-1]["content"]) in program
+    assert repr(trial.case.turns[0].results[0]["content"]) in program
+    (streams,) = [node for node in ast.parse(program).body if isinstance(node, ast.Assign)][:1]
+    assert ast.literal_eval(streams.value) == [answer.body for answer in trial.answers]
+
+
+@pytest.mark.parametrize("change", [{"content": [{"type": "json", "value": 1}]}, None])
+def test_a_round_trip_with_more_than_text_or_turns_has_no_program(change):
+    _, trial = find_round_trip("strands")
+    (turn,) = trial.case.turns
+    turns = (structs.replace(turn, results=({**turn.results[0], **change},)),) if change else (turn, turn)
+    changed = structs.replace(trial, case=replace(trial.case, turns=turns))
+    with pytest.raises(SelectionError, match="choose another trial"):
+        write_program(PEERS["strands"], changed)
 
 
 def test_the_server_of_a_program_sends_the_bytes_of_the_trial(echo, tmp_path):
@@ -309,4 +344,13 @@ def test_the_programs_of_an_installed_peer_print_the_answer_and_the_request(peer
         request = {"path": path, "headers": {}, "body": json.loads(text)}
         checks = compare_request(trial.case.api, trial.case.expect, request, trial.level)
         failing = [check for check in checks if check.verdict in {"fail", "warn"}]
+        assert select_checks(failing, trial, slug, read_by_finding(peer.name))
+    if peer.name in ROUND_TRIP_FINDINGS:
+        slug, trial = find_round_trip(peer.name)
+        path, _, text = run(write_program(peer, trial), tmp_path, peer).rpartition("\n/")[2].partition(" ")
+        request = {"path": f"/{path}", "headers": {}, "body": json.loads(text)}
+        checks = compare_request(trial.case.api, trial.case.requests[0], request, trial.level)
+        failing = [
+            replace(check, path=f"request.{check.path}") for check in checks if check.verdict == "fail"
+        ]
         assert select_checks(failing, trial, slug, read_by_finding(peer.name))

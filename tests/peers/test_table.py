@@ -25,7 +25,7 @@ ROOT = HERE.parent
 SHARED_MODULES = {
     *("bedrock_client", "bedrock_events", "chat_chunks", "chat_completion", "connection_errors"),
     *("conversation_source", "error_documents", "normal_form", "openai_errors", "response_events"),
-    *("response_items", "stainless", "stop_reasons"),
+    *("response_items", "stainless", "stop_reasons", "turns"),
 }
 """What adapters of several libraries need; the other modules of the package install and run adapters."""
 
@@ -70,8 +70,8 @@ def test_a_peer_names_an_adapter_apis_and_what_it_claims(peer):
     assert set(peer.apis) <= set(APIS)
     assert set(peer.claims_by_api) <= set(peer.apis)
     claims = {claim for api_claims in peer.capabilities.values() for claim in api_claims}
-    own = {"cost", "events"} if peer.language == "python" else {"requests", "documents"}
-    assert claims <= CAPABILITIES - (CLAIMED_BY_NAME - {"requests", "documents"}) - own
+    own = {"cost", "events"} if peer.language == "python" else {"documents"}
+    assert claims <= CAPABILITIES - (CLAIMED_BY_NAME - {"requests", "round_trips", "documents"}) - own
 
 
 def test_every_folder_with_an_adapter_is_a_library():

@@ -377,6 +377,11 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     *((headline, one(rule, message="absent: `id`")) for rule, headline in RULES.items()),
     ("Does not send the requests that the conversation needs", one("requests.length", 2, 1)),
     (
+        "Does not repeat the request before (`prefix.messages`)",
+        one("requests.2.prefix.messages", message="differs"),
+    ),
+    ("Rewrites the request before (`bytes.tools`)", one("request.bytes.tools", message="differs")),
+    (
         "Omits parts of `body.messages` from a request",
         one("body.messages.2.tool_call_id", "call_1", None, "not sent"),
     ),
@@ -419,6 +424,21 @@ def test_every_row_of_the_table_has_an_example_and_no_row_hides_a_later_one():
         *("raised", "raised-before-sending", "raised-on-broken", "raised-on-refusable"),
         *("timeout", "timeout-on-broken", "timeout-on-error"),
     }
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ("request.body.messages.2.role", "requests.4.body.messages.9.role"),
+        ("request.prefix.tools", "requests.1.prefix.tools"),
+        ("first.content.0.text", "answers.3.content.0.text"),
+        ("outcome.usage.input", "answers.0.usage.input"),
+    ],
+)
+def test_a_cause_is_the_same_in_every_request_and_answer_of_a_conversation(first, later):
+    trials = [one(path, "a", "b") for path in (first, later)]
+    (cause,) = group_by_cause(trials)
+    assert cause.trials == 2
 
 
 def test_an_id_has_one_headline():
@@ -755,7 +775,7 @@ PATHS = (
     *("content.*.tool_call.executor", "usage", "usage.input", "usage.output", "usage.cache_read", "cost"),
     *("stop.reason", "stop.raw", "error", "error.message", "model", "invariant.unique-ids"),
     *("invariant.outcome-schema", "invariant.event-schema", "invariant.streaming", "invariant.deltas-sum"),
-    *("invariant.last-usage", "invariant.terminal", "requests.0", "body.messages", "request.body.x"),
+    *("invariant.last-usage", "invariant.terminal", "requests.length", "body.messages", "request.body.x"),
     *("output.heal", "output.partial", "output.assemble", "output.tokens", "anything.else"),
 )
 KINDS = sorted({kind for row in ROWS for kind in row.kinds.split()} | {"different", "complete-for-cut", "\n"})

@@ -61,7 +61,7 @@ class HttpInput:
     model: str | None = None
     pricing: Mapping[str, Any] | None = None
     conversation: Mapping[str, Any] | None = None
-    """The conversation to send instead of `request`, in cases that check requests."""
+    """The conversation to send, in cases that check requests; only a round trip has it as `request` too."""
     results: Sequence[Mapping[str, Any]] | None = None
     """The tool results of the only turn, if there is one and it has no messages."""
     turns: Sequence[Mapping[str, Any]] | None = None

@@ -207,17 +207,18 @@ def _conversation_members(trial: Call | RoundTrip) -> dict[str, Any]:
     """Return the members of a run that sends a conversation: one request, and one more for each turn."""
     turns: dict[str, Any] = {}
     if isinstance(trial, Call):
-        conversation, pricing = trial.case.input, None
+        conversation, request, pricing = trial.case.input, None, None
     else:
         case = trial.case
         conversation, pricing = case.conversation, case.answers[-1].pricing
+        request = case.answers[0].cassette.request.body
         turns = {"turns": [_turn_members(turn) for turn in case.turns]}
         # Adapters that know only round trips read the results of the only turn.
         if len(case.turns) == 1 and not case.turns[0].messages:
             turns["results"] = list(case.turns[0].results)
     return turns | {
         "api": trial.case.api,
-        "request": None,
+        "request": request,
         "model": conversation["model"],
         "pricing": pricing,
         "conversation": conversation,

@@ -46,7 +46,7 @@ from streamconform.judge.request import compare_request
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.judge.schema_problems import explain_malformed_events, explain_malformed_outcome
 from streamconform.judge.unknown_keys import find_unknown_keys
-from streamconform.model.capability import CALLED, Capability, Claims
+from streamconform.model.capability import CALLED, INCLUDED_IN, Capability, Claims
 from streamconform.model.case import AnyCase, CallCase, Case, Counts, Expectation, Level, RoundTripCase
 from streamconform.model.event import BlockDelta, BlockEnd, Event
 from streamconform.model.leaf import Literally, list_values
@@ -93,7 +93,7 @@ def explain_unclaimed(case: AnyCase, claims: Claims) -> str | None:
     if isinstance(case, Case) and claims >= _NEEDED_BY_STREAMS:
         return None  # without the expectation, which only the process that runs the case needs
     needed = find_needed_capabilities(case)
-    missing = next((capability for capability in needed if capability not in claims), None)
+    missing = next((name for name in needed if not claims & {name, INCLUDED_IN.get(name)}), None)
     return None if missing is None else f"{missing} is not claimed"
 
 
@@ -109,7 +109,7 @@ def find_needed_capabilities(case: AnyCase) -> tuple[Capability, ...]:
             needed += list_needed_capabilities(case.input)
     elif isinstance(case, RoundTripCase):
         calls = max(len(turn.results) for turn in case.turns)
-        needed = ("requests", "tool_calls") if calls else ("requests",)
+        needed = ("round_trips", "tool_calls") if calls else ("round_trips",)
     else:
         needed = () if case.stream else ("documents",)
         # Google sends thoughts only on request, so a client that cannot request them never gets such a

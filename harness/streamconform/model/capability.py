@@ -25,6 +25,7 @@ Capability = Literal[
     "raw_stop",
     "documents",
     "stateful",
+    "round_trips",
     "attachments",
     "system_messages",
     "requests",
@@ -50,6 +51,7 @@ CLAIMED_BY_NAME: Final[Claims] = frozenset(
     {
         "documents",
         "stateful",
+        "round_trips",
         "attachments",
         "system_messages",
         "requests",
@@ -69,3 +71,5 @@ messages.
 """
 OF_STREAMS: Final[Claims] = CAPABILITIES - CLAIMED_BY_NAME
 """The claims of an implementation that does not list its capabilities."""
+INCLUDED_IN: Final[Mapping[Capability, Capability]] = {"round_trips": "requests"}
+"""Capabilities that another one includes: a client that can send any history can also answer a call."""

@@ -1,8 +1,11 @@
-"""`peer:anthropic-helper`: the Anthropic SDK's `messages.stream()` and the message that it accumulates."""
+"""`peer:anthropic-helper`: the Anthropic SDK's `messages.stream()` and the message that it accumulates.
+
+A conversation goes through the SDK's tool runner, whose streams are of the same kind.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from streamconform_peers.anthropic.errors import (
@@ -11,8 +14,10 @@ from streamconform_peers.anthropic.errors import (
     get_client,
     read_usage,
 )
+from streamconform_peers.anthropic.tools import Answer, converse, read_stream
 from streamconform_peers.normal_form import (
     Block,
+    Error,
     ExceptionKeeper,
     build_call,
     build_keywords,
@@ -21,25 +26,43 @@ from streamconform_peers.normal_form import (
     get,
 )
 from streamconform_peers.stop_reasons import ANTHROPIC
+from streamconform_peers.turns import list_turns
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `messages.stream()`, built from `get_final_message()` and completed blocks."""
-    request = {key: value for key, value in build_request(run).items() if key != "stream"}
+    """Return the outcome of `messages.stream()`; for a conversation, those of its answers."""
     client = get_client(run)
+    if run.conversation is not None:
+        return answer_conversation(client, run, describe_error)
+    request = {key: value for key, value in build_request(run).items() if key != "stream"}
     # MCP servers are documented only for the beta resource.
     messages: Any = client.beta.messages if "mcp_servers" in request else client.messages
-    message: Any = None
-    done: set[int] = set()
+    answers: list[Answer] = []
     keywords = build_keywords(messages.stream, request)
     with ExceptionKeeper(describe_error) as kept, messages.stream(**keywords) as stream:
-        for event in stream:
-            if event.type == "content_block_stop":
-                done.add(event.index)
-            if message is not None or event.type == "message_start":  # there is no snapshot before this event
-                message = stream.current_message_snapshot
-        message = stream.get_final_message()
-    return convert_message(message, kept, done)
+        read_stream(stream, answers)
+    return _convert_answer(answers, kept)
+
+
+def answer_conversation(
+    client: Any, run: Any, describe_error: Callable[[Exception], Error | None]
+) -> dict[str, Any]:
+    """Return the outcome of a conversation's last answer and, if there are several, also of the first one."""
+    request = {key: value for key, value in build_request(run).items() if key != "stream"}
+    answers: list[Answer] = []
+    with ExceptionKeeper(describe_error) as kept:
+        tools = run.conversation.get("tools", ())
+        converse(client.beta.messages, request, tools, list_turns(run), answers)
+    outcome = _convert_answer(answers, kept)
+    if len(answers) < 2:
+        return outcome
+    return {"first": _convert_answer(answers[:1], ExceptionKeeper()), "outcome": outcome}
+
+
+def _convert_answer(answers: Sequence[Answer], kept: ExceptionKeeper) -> dict[str, Any]:
+    """Return the outcome of the last answer, if the library got as far as one."""
+    last = answers[-1] if answers else Answer()
+    return convert_message(last.message, kept, last.done)
 
 
 def convert_message(

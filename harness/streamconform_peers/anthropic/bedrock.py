@@ -1,4 +1,7 @@
-"""`peer:anthropic-bedrock`: raw events of the Anthropic SDK's `AnthropicBedrock`, as in `peer:anthropic`."""
+"""`peer:anthropic-bedrock`: raw events of the Anthropic SDK's `AnthropicBedrock`, as in `peer:anthropic`.
+
+A conversation goes through its tool runner, as in `peer:anthropic-helper`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import anthropic
 from botocore.eventstream import ParserError
 
 from streamconform_peers.anthropic import errors
+from streamconform_peers.anthropic.accumulated import answer_conversation
 from streamconform_peers.anthropic.raw import read_answer
 from streamconform_peers.normal_form import TIMEOUT_SECONDS, Error, describe_exception, get
 
@@ -21,8 +25,10 @@ def _get_shared_client() -> anthropic.AnthropicBedrock:
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `messages.create(stream=True)`, or of the non-streaming message."""
+    """Return the outcome of `messages.create(stream=True)`, the non-streaming message or a conversation."""
     client = _get_shared_client().with_options(base_url=run.base_url, api_key=run.api_key)
+    if run.conversation is not None:
+        return answer_conversation(client, run, _describe_error)
     return read_answer(client, run, _describe_error)
 
 

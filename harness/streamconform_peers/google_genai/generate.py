@@ -1,8 +1,8 @@
 """`peer:google-genai`: the Google Gen AI SDK's `generate_content_stream()`, with its parts joined in order.
 
-All fields of the request except `contents` go into `extra_body`. `APIError` is the provider's error; `httpx2`
-exceptions raised while reading mean a lost connection. The SDK returns signatures as bytes; the normal form
-uses base64.
+A conversation goes through `chats`. All fields of the request except `contents` go into `extra_body`.
+`APIError` is the provider's error; `httpx2` exceptions raised while reading mean a lost connection. The SDK
+returns signatures as bytes; the normal form uses base64.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import httpx2
 from google import genai
 from google.genai import errors
 
+from streamconform_peers.google_genai.chat import converse
 from streamconform_peers.google_genai.parts import append_part, read_usage
 from streamconform_peers.normal_form import (
     TIMEOUT_SECONDS,
@@ -26,6 +27,7 @@ from streamconform_peers.normal_form import (
     get,
 )
 from streamconform_peers.stop_reasons import GOOGLE
+from streamconform_peers.turns import list_turns
 
 
 @cache
@@ -36,11 +38,27 @@ def get_client() -> genai.Client:
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of `models.generate_content_stream()`, or `generate_content()`."""
-    chunks: list[Any] = []
+    """Return the outcome of a run; for a conversation with several answers, also that of the first one."""
+    answers: list[list[Any]] = []
     with ExceptionKeeper(_describe_error) as kept:
-        for chunk in _request(run):
-            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+        _ask(run, answers)
+    last = _build_outcome(answers[-1] if answers else [], kept.error)
+    if len(answers) < 2:
+        return last
+    return {"first": _build_outcome(answers[0], None), "outcome": last}
+
+
+def _ask(run: Any, answers: list[list[Any]]) -> None:
+    """Append the chunks of each answer, including those before an exception."""
+    if run.conversation is not None:
+        converse(get_client(), run, list_turns(run), answers)
+        return
+    answers.append([])
+    for chunk in _request(run):
+        answers[-1].append(chunk)
+
+
+def _build_outcome(chunks: list[Any], error: Error | None) -> dict[str, Any]:
     content: list[Block] = []
     fields: dict[str, Any] = {}
     for chunk in chunks:
@@ -57,7 +75,7 @@ def adapter(run: Any) -> dict[str, Any]:
         reason,
         raw,
         usage=read_usage(fields),
-        error=kept.error,
+        error=error,
         model=fields.get("model_version"),
         response_id=fields.get("response_id"),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
@@ -11,6 +11,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, Too
 from streamconform.adapters import request_reader
 from streamconform_peers.langchain.answers import convert_answer
 from streamconform_peers.normal_form import get
+from streamconform_peers.turns import match_results
 
 Part = Mapping[str, Any]
 """A tool result, or a part of a message's content, in the form used in conversations."""
@@ -37,15 +38,13 @@ def build_messages(
     return messages
 
 
-def build_result_messages(answer: Any, results: Sequence[Part]) -> list[ToolMessage]:
-    """Return the tool results for an answer; a result belongs to the first unanswered call with its name."""
-    calls = list(answer.tool_calls)
-    messages = []
-    for result in results:
-        for call in [call for call in calls if call["name"] == result["name"]][:1]:
-            calls.remove(call)
-            messages.append(_convert_result({**result, "id": call["id"]}))
-    return messages
+def build_turn_messages(answer: Any, turn: Mapping[str, Any]) -> Iterator[AnyMessage]:
+    """Yield what the caller adds after an answer: the results of its calls, and messages."""
+    calls = match_results(turn.get("results") or (), answer.tool_calls, lambda call: call["name"])
+    for call, result in calls:
+        yield _convert_result({**result, "id": call["id"]})
+    for message in turn.get("messages") or ():
+        yield HumanMessage(_convert_content(message["content"]))
 
 
 def _convert_result(result: Part) -> ToolMessage:

@@ -19,6 +19,7 @@ from streamconform_peers.langchain.blocks import convert_blocks, read_usage
 from streamconform_peers.langchain.models import MODEL_BUILDERS
 from streamconform_peers.normal_form import Error, ExceptionKeeper, build_outcome, get
 from streamconform_peers.stop_reasons import ANTHROPIC, COHERE_V1, GOOGLE, OPENAI_CHAT
+from streamconform_peers.turns import join_outcomes, list_turns
 
 STOP_REASONS: Final[Mapping[str, str]] = {
     **OPENAI_CHAT,
@@ -34,7 +35,7 @@ STOP_FIELDS: Final = ("finish_reason", "stop_reason", "done_reason")
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of a run; for a round trip, both outcomes."""
+    """Return the outcome of a run; for a conversation with several answers, also that of the first one."""
     if run.conversation is None:
         return _run_model(run, messages.build_prompt(run), {}, {})[0]
     conversation, api = run.conversation, run.api
@@ -42,14 +43,18 @@ def adapter(run: Any) -> dict[str, Any]:
     history = messages.build_messages(conversation, api, cache_control)
     settings = langchain_settings.build_settings(conversation, api)
     choice = langchain_settings.build_tool_choice(conversation, api)
-    first, answer = _run_model(run, history, settings, choice)
-    if run.results is None or answer is None:
-        return first
-    with ExceptionKeeper() as kept:  # a call that LangChain returned without an id cannot be answered
-        history += [answer, *messages.build_result_messages(answer, run.results)]
-    if kept.exception:
-        return {"first": first, "outcome": build_outcome([], None, None, error=kept.error)}
-    return {"first": first, "outcome": _run_model(run, history, settings, choice)[0]}
+    outcomes: list[dict[str, Any]] = []
+    for turn in [*list_turns(run), None]:
+        outcome, answer = _run_model(run, history, settings, choice)
+        outcomes.append(outcome)
+        if turn is None or answer is None:
+            break
+        with ExceptionKeeper() as kept:  # a call that LangChain returned without an id cannot be answered
+            history += [answer, *messages.build_turn_messages(answer, turn)]
+        if kept.exception:
+            outcomes.append(build_outcome([], None, None, error=kept.error))
+            break
+    return join_outcomes(outcomes)
 
 
 def _run_model(

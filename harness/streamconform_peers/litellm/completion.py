@@ -18,9 +18,10 @@ import litellm
 
 from streamconform_peers.connection_errors import describe_error, is_connection_lost
 from streamconform_peers.litellm.answers import build_answer
-from streamconform_peers.litellm.messages import build_result_messages
+from streamconform_peers.litellm.messages import build_turn_messages
 from streamconform_peers.litellm.models import PROVIDERS, build_arguments
 from streamconform_peers.normal_form import Error, ExceptionKeeper, get
+from streamconform_peers.turns import join_outcomes, list_turns
 
 litellm.telemetry = False
 litellm.suppress_debug_info = True
@@ -33,15 +34,18 @@ for _prefix, _ in PROVIDERS.values():
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of a run; for a round trip, both outcomes."""
+    """Return the outcome of a run; for a conversation with several answers, also that of the first one."""
     arguments = build_arguments(run)
     if (run.conversation or {}).get("stream") is False:
         return _run_document(run.api, arguments)
-    first, message = _run_stream(run.api, arguments)
-    if run.results is None or message is None:
-        return first
-    arguments["messages"] += [message, *build_result_messages(message, run.results)]
-    return {"first": first, "outcome": _run_stream(run.api, arguments)[0]}
+    outcomes: list[dict[str, Any]] = []
+    for turn in [*list_turns(run), None]:
+        outcome, message = _run_stream(run.api, arguments)
+        outcomes.append(outcome)
+        if turn is None or message is None:
+            break
+        arguments["messages"] += [message, *build_turn_messages(message, turn)]
+    return join_outcomes(outcomes)
 
 
 def _run_stream(api: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], Any]:

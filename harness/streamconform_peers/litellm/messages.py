@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from streamconform_peers.turns import match_results
+
 AnswerBlock = Mapping[str, Any]
 """A content block of an answer, a tool result, or a part of a message's content."""
 Message = dict[str, Any]
@@ -35,15 +37,13 @@ def build_messages(
                 yield from map(_convert_result, message["results"])
 
 
-def build_result_messages(answer: Any, results: Sequence[AnswerBlock]) -> list[Message]:
-    """Return an answer's tool results; each one answers the first unanswered call with the same name."""
-    calls = list(answer.tool_calls or [])
-    messages = []
-    for result in results:
-        for call in [call for call in calls if call.function.name == result["name"]][:1]:
-            calls.remove(call)
-            messages.append(_convert_result({**result, "id": call.id}))
-    return messages
+def build_turn_messages(answer: Any, turn: Mapping[str, Any]) -> Iterator[Message]:
+    """Yield what the caller adds after an answer: the results of its calls, and messages."""
+    calls = match_results(turn.get("results") or (), answer.tool_calls or [], lambda call: call.function.name)
+    for call, result in calls:
+        yield _convert_result({**result, "id": call.id})
+    for message in turn.get("messages") or ():
+        yield {"role": "user", "content": _convert_content(message["content"])}
 
 
 def _convert_answer(blocks: Sequence[AnswerBlock], api: str) -> Message:

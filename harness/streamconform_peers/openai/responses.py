@@ -9,8 +9,10 @@ from typing import Any
 
 from streamconform_peers.normal_form import ExceptionKeeper, build_keywords, get
 from streamconform_peers.openai.client import build_request, get_client
+from streamconform_peers.openai.conversation import continue_responses
 from streamconform_peers.openai_errors import describe_error
 from streamconform_peers.response_events import build_result
+from streamconform_peers.turns import join_outcomes, list_turns
 
 
 def run_raw(run: Any) -> dict[str, Any]:
@@ -29,15 +31,34 @@ def run_raw(run: Any) -> dict[str, Any]:
 
 
 def run_helper(run: Any) -> dict[str, Any]:
-    """Return the outcome of the final response of `responses.stream()`, or of its events if there is none."""
+    """Return the outcome of the final response of `responses.stream()`, or of its events if there is none.
+
+    For a conversation with several answers, return that of the first one too.
+    """
+    request = build_request(run)
+    prompt = request["input"]
+    items = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+    outcomes: list[dict[str, Any]] = []
+    for turn in [*list_turns(run), None]:
+        asked = {**request, "input": items} if run.conversation is not None else request
+        events, final, kept = _stream(run, asked)
+        outcomes.append(build_result(events, final, kept))
+        if turn is None or final is None:
+            break
+        items += continue_responses(final.output, turn)
+    return join_outcomes(outcomes)
+
+
+def _stream(run: Any, request: dict[str, Any]) -> tuple[list[Any], Any, ExceptionKeeper]:
+    """Return the events, and the final response if there is one."""
     responses = get_client(run).responses
     events: list[Any] = []
     final = None
-    keywords = build_keywords(responses.stream, build_request(run))
+    keywords = build_keywords(responses.stream, request)
     with ExceptionKeeper(describe_error) as kept, responses.stream(**keywords) as stream:
         for event in stream:
             events.append(event)  # noqa: PERF402 - events before an exception must be kept
         # `get_final_response()` raises unless the response completed.
         if any(event.type == "response.completed" for event in events):
             final = stream.get_final_response()
-    return build_result(events, final, kept)
+    return events, final, kept

@@ -22,6 +22,7 @@ from streamconform_peers.pydantic_ai import settings as pydantic_ai_settings
 from streamconform_peers.pydantic_ai.models import build_model, describe_error
 from streamconform_peers.pydantic_ai.parts import convert_part, read_usage
 from streamconform_peers.stop_reasons import ANTHROPIC, GOOGLE
+from streamconform_peers.turns import join_outcomes, list_turns
 
 STOP_REASONS: Final[Mapping[str, str]] = {
     "stop": "stop",
@@ -35,7 +36,7 @@ RAW_STOP_REASONS: Final[Mapping[str, str]] = {**ANTHROPIC, **GOOGLE}
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of a run; for a round trip, both outcomes."""
+    """Return the outcome of a run; for a conversation with several answers, also that of the first one."""
     conversation = run.conversation
     if conversation is None:
         prompt = ModelRequest.user_text_prompt(request_reader.read_prompt(run.request))
@@ -43,11 +44,14 @@ def adapter(run: Any) -> dict[str, Any]:
     history = messages.build_messages(conversation, run.api)
     tools = messages.build_tools(conversation)
     settings = pydantic_ai_settings.build_settings(conversation, run.api)
-    first, response = _run_model(run, history, tools, settings)
-    if run.results is None or response is None:
-        return first
-    reply = messages.build_result_message(response, run.results, conversation.get("system"))
-    return {"first": first, "outcome": _run_model(run, [*history, response, reply], tools, settings)[0]}
+    outcomes: list[dict[str, Any]] = []
+    for turn in [*list_turns(run), None]:
+        outcome, response = _run_model(run, history, tools, settings)
+        outcomes.append(outcome)
+        if turn is None or response is None:
+            break
+        history += [response, messages.build_turn_message(response, turn, conversation.get("system"))]
+    return join_outcomes(outcomes)
 
 
 def _build_tools(run: Any) -> list[ToolDefinition]:

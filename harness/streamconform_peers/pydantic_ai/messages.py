@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic_ai import messages
@@ -12,6 +12,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from streamconform_peers.normal_form import get
 from streamconform_peers.pydantic_ai.answers import convert_answer
+from streamconform_peers.turns import match_results
 
 Part = Mapping[str, Any]
 """A tool result, or a part of a message's content, in the form used in conversations."""
@@ -37,14 +38,13 @@ def build_messages(conversation: Mapping[str, Any], api: str) -> list[messages.M
     return history
 
 
-def build_result_message(answer: Any, results: Sequence[Part], system: str | None) -> messages.ModelRequest:
-    """Return a request with tool results; each one answers the first unanswered call with the same name."""
+def build_turn_message(answer: Any, turn: Mapping[str, Any], system: str | None) -> messages.ModelRequest:
+    """Return the request after an answer, as `Agent` builds it: the results of its calls, then messages."""
     calls = [part for part in get(answer, "parts") or [] if isinstance(part, messages.ToolCallPart)]
-    parts = []
-    for result in results:
-        for call in [call for call in calls if call.tool_name == result["name"]][:1]:
-            calls.remove(call)
-            parts.append(_convert_result({**result, "id": call.tool_call_id}))
+    results = match_results(turn.get("results") or (), calls, lambda call: call.tool_name)
+    parts: list[Any] = [_convert_result({**result, "id": call.tool_call_id}) for call, result in results]
+    added = turn.get("messages") or ()
+    parts += [messages.UserPromptPart(_convert_content(message["content"])) for message in added]
     return messages.ModelRequest(parts, instructions=system)
 
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import boto3
+from anthropic.resources.messages import AsyncMessages
+from google.genai.types import Tool
+from openai.resources.chat.completions import AsyncCompletions
+from openai.resources.responses import AsyncResponses
 from strands.models.anthropic import AnthropicModel
 from strands.models.bedrock import BedrockModel
 from strands.models.gemini import GeminiModel
@@ -13,29 +18,30 @@ from strands.models.openai import OpenAIModel
 from strands.models.openai_responses import OpenAIResponsesModel
 
 from streamconform_peers.bedrock_client import CONFIG
-from streamconform_peers.normal_form import TIMEOUT_SECONDS
+from streamconform_peers.normal_form import TIMEOUT_SECONDS, build_keywords, get
 
 CLIENT_OPTIONS: Final[Mapping[str, Any]] = {"max_retries": 0, "timeout": TIMEOUT_SECONDS}
 SESSION: Final = boto3.Session(aws_access_key_id="x", aws_secret_access_key="x", region_name="us-east-1")  # noqa: S106
 
 
-def _build_openai(model: Callable[..., Any], run: Any) -> Any:
+def _build_openai(model: Callable[..., Any], run: Any, **settings: Any) -> Any:
     return model(
         client_args={"base_url": f"{run.base_url}/v1", "api_key": run.api_key, **CLIENT_OPTIONS},
         model_id=run.model,
+        **settings,
     )
 
 
-def _build_anthropic(run: Any) -> AnthropicModel:
+def _build_anthropic(run: Any, **settings: Any) -> AnthropicModel:
     return AnthropicModel(
         client_args={"base_url": run.base_url, "api_key": run.api_key, **CLIENT_OPTIONS},
         model_id=run.model,
         # Anthropic's API requires this field.
-        max_tokens=1024,
+        **{"max_tokens": 1024, **settings},
     )
 
 
-def _build_gemini(run: Any) -> GeminiModel:
+def _build_gemini(run: Any, **settings: Any) -> GeminiModel:
     http_options = {
         "base_url": run.base_url,
         "timeout": int(TIMEOUT_SECONDS * 1000),
@@ -44,22 +50,52 @@ def _build_gemini(run: Any) -> GeminiModel:
     return GeminiModel(
         client_args={"api_key": run.api_key, "vertexai": False, "http_options": http_options},
         model_id=run.model,
+        **settings,
     )
 
 
-def _build_bedrock(run: Any) -> BedrockModel:
+def _build_bedrock(run: Any, **settings: Any) -> BedrockModel:
     return BedrockModel(
         boto_session=SESSION,
         boto_client_config=CONFIG,
         endpoint_url=run.base_url,
         model_id=run.model,
+        **settings,
     )
 
 
-MODEL_BUILDERS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "openai-chat": lambda run: _build_openai(OpenAIModel, run),
-    "openai-responses": lambda run: _build_openai(OpenAIResponsesModel, run),
+MODEL_BUILDERS: Final[Mapping[str, Callable[..., Any]]] = {
+    "openai-chat": partial(_build_openai, OpenAIModel),
+    "openai-responses": partial(_build_openai, OpenAIResponsesModel),
     "anthropic-messages": _build_anthropic,
     "google-generate": _build_gemini,
     "bedrock-converse": _build_bedrock,
 }
+
+NOT_PARAMS: Final = ("model", "messages", "input", "tools", "stream", "stream_options", "context_management")
+"""Fields of a request that the library sets, or, for the last one, that it has no place for."""
+
+
+def read_settings(run: Any) -> dict[str, Any]:
+    """Return the settings of a model's class, most of them the provider's own fields, of a request."""
+    request = run.request or {}
+    params = {name: value for name, value in request.items() if name not in NOT_PARAMS}
+    match run.api:
+        case "bedrock-converse":
+            fields = {
+                "max_tokens": get(request, "inferenceConfig", "maxTokens"),
+                "additional_request_fields": request.get("additionalModelRequestFields"),
+            }
+            return {name: value for name, value in fields.items() if value is not None}
+        case "google-generate":
+            tools = [Tool(**tool) for tool in request.get("tools", ()) if "functionDeclarations" not in tool]
+            config = {"params": dict(request.get("generationConfig", {}))}
+            return config | ({"gemini_tools": tools} if tools else {})
+        case "anthropic-messages":
+            tools = [tool for tool in request.get("tools", ()) if "input_schema" not in tool]
+            max_tokens = {"max_tokens": params.pop("max_tokens")} if "max_tokens" in params else {}
+            params = build_keywords(AsyncMessages.stream, params)
+            return {"params": params, "anthropic_tools": tools, **max_tokens}
+        case _:
+            create = AsyncCompletions.create if run.api == "openai-chat" else AsyncResponses.create
+            return {"params": build_keywords(create, params)}

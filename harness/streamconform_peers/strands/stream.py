@@ -1,8 +1,9 @@
 """`peer:strands`: Strands' model providers, and the message that `stream_messages()` builds from events.
 
-An `Agent` streams through the same function. Messages are in the Bedrock Converse format for every provider.
-If the stream raises, the text received so far is read from its events. The request's prompt and tools are
-sent in the library's own form. Input counts include the cache if the provider's counts do.
+An `Agent` streams through the same function, and has the conversations. Messages are in the Bedrock Converse
+format for every provider. If the stream raises, the text received so far is read from its events. The
+request's prompt and tools are sent in the library's own form. Input counts include the cache if the
+provider's counts do.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from streamconform_peers.bedrock_events import aggregate_content
 from streamconform_peers.connection_errors import CONNECTION_ERRORS, describe_error, is_connection_lost
 from streamconform_peers.normal_form import Error, ExceptionKeeper, build_outcome, get
 from streamconform_peers.stop_reasons import ANTHROPIC, BEDROCK
+from streamconform_peers.strands.agent import Answer, converse
 from streamconform_peers.strands.blocks import (
     convert_block,
     has_whole_arguments,
@@ -30,6 +32,7 @@ from streamconform_peers.strands.blocks import (
     read_usage,
 )
 from streamconform_peers.strands.models import MODEL_BUILDERS
+from streamconform_peers.turns import list_turns
 
 STOP_REASONS: Final[Mapping[str, str]] = {**ANTHROPIC, **BEDROCK}
 """Strands' own stop reasons are Bedrock's; any others are the provider's."""
@@ -37,18 +40,25 @@ LOST: Final = (*CONNECTION_ERRORS, *bedrock_client.CONNECTION_ERRORS)
 
 
 def adapter(run: Any) -> dict[str, Any]:
-    """Return the outcome of a run."""
-    chunks: list[Any] = []
+    """Return the outcome of a run; for a conversation with several answers, also that of the first one."""
+    answers: list[Answer] = []
     with ExceptionKeeper(_describe_error) as kept:
-        asyncio.run(_collect(run, chunks))
-    stop, message, usage, _ = next((event["stop"] for event in chunks if "stop" in event), [None] * 4)
+        asyncio.run(_collect(run, answers))
+    last = _build_outcome(run.api, answers[-1] if answers else Answer(), kept.error)
+    if len(answers) < 2:
+        return last
+    return {"first": _build_outcome(run.api, answers[0], None), "outcome": last}
+
+
+def _build_outcome(api: str, answer: Answer, error: Error | None) -> dict[str, Any]:
+    chunks, stop, message = answer.events, answer.stop, answer.message
     # If this event is missing, the provider reported no usage, but Strands returns 0.
     has_usage = any("metadata" in event.get("event", {}) for event in chunks)
     if message is None:
         content = aggregate_content(number_blocks(chunks))
     else:
         content = [convert_block(block) for block in message["content"]]
-    if run.api == "google-generate":
+    if api == "google-generate":
         content = move_signatures(content)
     # An `Agent` does not run the calls in such an answer; whether the last call had ended is not exposed.
     is_cut = message is not None and stop != "tool_use"
@@ -59,23 +69,30 @@ def adapter(run: Any) -> dict[str, Any]:
         content,
         STOP_REASONS.get(stop, "other") if stop else None,
         None,
-        usage=read_usage(usage, run.api) if has_usage and usage else None,
-        error=kept.error,
+        usage=read_usage(answer.usage, api) if has_usage and answer.usage else None,
+        error=error,
     )
     for call in [call for call in cut if has_whole_arguments(call, chunks)]:
         del call["complete"]
     return outcome
 
 
-async def _collect(run: Any, events: list[Any]) -> None:
-    """Append the events, including those before an exception."""
+async def _collect(run: Any, answers: list[Answer]) -> None:
+    """Append each answer, including one that ends with an exception."""
+    if run.conversation is not None:
+        await converse(run, list_turns(run), answers)
+        return
+    answer = Answer()
+    answers.append(answer)
     tools = [
         {"name": name, "description": description or name, "inputSchema": {"json": dict(schema)}}
         for name, description, schema in request_reader.read_tools(run.request)
     ]
     messages = [{"role": "user", "content": [{"text": request_reader.read_prompt(run.request)}]}]
     async for event in stream_messages(MODEL_BUILDERS[run.api](run), None, messages, tools):
-        events.append(dict(event))  # noqa: PERF401 - events before an exception must be kept
+        answer.events.append(dict(event))
+        if "stop" in event:
+            answer.stop, answer.message, answer.usage, _ = event["stop"]
 
 
 def _describe_error(error: Exception) -> Error | None:

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import pairwise
 from typing import Any, Final
 
@@ -92,6 +92,8 @@ def write_program(peer: Peer, trial: AnyTrial, *, timed: bool = False) -> str:
     snippet = read_snippet(peer, api)
     if isinstance(trial, Trial):
         return _write_stream_program(peer, snippet, trial, timed=timed)
+    if isinstance(trial, RoundTrip) and snippet.conversation is not None:
+        return _write_conversation_program(peer, snippet, trial)
     if snippet.request is None or not isinstance(trial, RoundTrip | Call):
         raise SelectionError(f"`{trial.id}` is about requests, for which `{peer.name}` has no snippet")
     conversation = _join_round_trip(trial) if isinstance(trial, RoundTrip) else trial.case.input
@@ -154,7 +156,38 @@ def _write_request_program(peer: Peer, snippet: Snippet, api: str, conversation:
     if snippet.values.get("PREFIX") != "openai":
         sources.pop("PREFIX", None)  # only hosts of OpenAI's API have their own path prefixes
     values = {**snippet.values, **sources, "MODEL": model}
-    return _write_python(Snippet("", snippet.request, None, values), server, values, None)
+    return _write_python(replace(snippet, code=snippet.request), server, values, None)
+
+
+def _write_conversation_program(peer: Peer, snippet: Snippet, trial: RoundTrip) -> str:
+    """Return a program in which the library has the conversation, and the server prints its requests."""
+    assert snippet.conversation is not None, "the caller has checked it"
+    case, cassette = trial.case, trial.answers[0].case.cassette
+    results: dict[str, list[str]] = {}
+    for result in case.turns[0].results:
+        results.setdefault(result["name"], []).append(result["content"])
+    if len(case.turns) > 1 or not all(isinstance(text, str) for texts in results.values() for text in texts):
+        raise SelectionError(f"`{trial.id}` has more than one turn, or not only text; choose another trial")
+    server = {
+        "STATUS": "200",
+        "TYPE": json.dumps(cassette.content_type or "text/event-stream"),
+        "STREAM": "\n".join(map(_format_answer, trial.answers)),
+        "READ": f"print(self.path, json.dumps(json.loads({READ}), indent=1))",
+        "SEND": "self.wfile.write(STREAM.pop(0))",
+    }
+    values = {
+        **_describe_tools(cassette.request.body, peer.language),
+        **snippet.values,
+        "MODEL": find_model(trial),
+        "PROMPT": repr(case.conversation["messages"][-1]["content"]),
+        "RESULTS": repr(results),
+    }
+    return _write_python(replace(snippet, code=snippet.conversation), server, values, None)
+
+
+def _format_answer(trial: Trial) -> str:
+    """Return an answer's body as one item of a list, with a literal per line of the body."""
+    return "    (\n" + "\n".join(f"        {line!r}" for line in _split_lines(trial)) + "\n    ),"
 
 
 def _write_python(
@@ -172,7 +205,7 @@ def _write_python(
     # Without pauses, the operating system may join several writes into one read.
     sending = {"SEND": indent.join(send), **({"PAUSE": "    time.sleep(0.001)"} if cut else {})}
     imports = {"IMPORTS": "\nimport ".join(sorted(modules))}
-    return fill_in(PYTHON, {"READ": READ, **server, **imports, **sending}) + fill_in(snippet.code, values)
+    return fill_in(PYTHON, {"READ": READ, **imports, **sending, **server}) + fill_in(snippet.code, values)
 
 
 def _write_javascript(

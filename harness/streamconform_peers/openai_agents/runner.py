@@ -1,0 +1,137 @@
+"""A conversation through `Runner.run_streamed()`, which runs the tools and asks the model again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from agents import (
+    Agent,
+    AgentOutputSchemaBase,
+    FunctionTool,
+    ModelSettings,
+    RunConfig,
+    Runner,
+    ToolsToFinalOutputResult,
+)
+from openai.types.shared import Reasoning
+
+from streamconform_peers.openai_agents.items import build_items, build_output
+from streamconform_peers.response_events import RESPONSE_ENDS
+from streamconform_peers.turns import Stretch, split_turns
+
+SAME_NAMES: Final = ("parallel_tool_calls", "max_tokens", "temperature")
+"""Options with the same name in the library and in conversations."""
+CONFIG: Final = RunConfig(tracing_disabled=True)
+
+
+async def converse(
+    model: Any, run: Any, turns: Sequence[Mapping[str, Any]], answers: list[list[Any]]
+) -> None:
+    """Append the events of each answer to `answers`, including those before an exception."""
+    items: list[Any] = list(build_items(run.conversation["messages"]))
+    for stretch in split_turns(turns):
+        agent = _build_agent(model, run, stretch)
+        if run.conversation.get("stream") is False:  # only in a conversation without turns
+            await Runner.run(agent, items, run_config=CONFIG)
+            return
+        result = Runner.run_streamed(agent, items, max_turns=len(turns) + 1, run_config=CONFIG)
+        answers.append([])
+        async for event in result.stream_events():
+            if event.type != "raw_response_event":
+                continue
+            if any(each.type in RESPONSE_ENDS for each in answers[-1]):
+                answers.append([])
+            answers[-1].append(event.data)
+        items = [*result.to_input_list(), *build_items(stretch.messages)]
+
+
+def _build_agent(model: Any, run: Any, stretch: Stretch) -> Agent:
+    rounds = 0
+
+    def decide(*_: Any) -> ToolsToFinalOutputResult:
+        nonlocal rounds
+        rounds += 1
+        return ToolsToFinalOutputResult(is_final_output=stretch.ends_after(rounds))
+
+    conversation = run.conversation
+    tools = [
+        FunctionTool(
+            tool["name"],
+            tool.get("description") or "",
+            dict(tool["parameters"]),
+            _make_function(tool["name"], stretch),
+            strict_json_schema=tool.get("strict", False),
+        )
+        for tool in conversation.get("tools", ())
+    ]
+    return Agent(
+        name="agent",
+        instructions=conversation.get("system"),
+        model=model,
+        model_settings=build_settings(conversation, run.request or {}),
+        tools=tools,
+        tool_use_behavior=decide,
+        output_type=OutputSchema(output) if (output := conversation.get("output_schema")) else None,
+    )
+
+
+class OutputSchema(AgentOutputSchemaBase):  # type: ignore[misc]
+    """The format of the answer, which is not parsed."""
+
+    def __init__(self, output: Mapping[str, Any]) -> None:
+        """Store a conversation's `output_schema`; the library has a name of its own for it."""
+        self._output = output
+
+    def is_plain_text(self) -> bool:
+        """Return that the answer is not just text."""
+        return False
+
+    def name(self) -> str:
+        """Return the name, which is used in messages of errors."""
+        return str(self._output.get("name", "answer"))
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return the schema."""
+        return dict(self._output["schema"])
+
+    def is_strict_json_schema(self) -> bool:
+        """Return whether the provider must enforce the schema."""
+        return bool(self._output.get("strict"))
+
+    def validate_json(self, json_str: str) -> Any:
+        """Return the answer as it is."""
+        return json_str
+
+
+def _make_function(name: str, stretch: Stretch) -> Callable[[Any, str], Any]:
+    async def answer(*_: Any) -> Any:
+        result = stretch.take(name)
+        # A tool that fails returns its message: neither of the APIs can mark a result as failed.
+        return build_output(result["content"]) if result else ""
+
+    return answer
+
+
+def build_settings(conversation: Mapping[str, Any], request: Mapping[str, Any]) -> ModelSettings:
+    """Return the settings; `store` and `include`, which a conversation cannot contain, are the request's."""
+    options: dict[str, Any] = {name: conversation[name] for name in SAME_NAMES if name in conversation}
+    if (choice := conversation.get("tool_choice")) is not None:
+        options["tool_choice"] = choice["name"] if isinstance(choice, Mapping) else choice
+    match conversation.get("thinking"):
+        case {"effort": effort}:
+            options["reasoning"] = Reasoning(effort=effort)
+        case "off":
+            options["reasoning"] = Reasoning(effort="none")
+        case _:
+            pass
+    if conversation.get("cache") == "long":
+        options["prompt_cache_retention"] = "24h"
+    if "session" in conversation and conversation.get("cache") != "none":
+        options["extra_args"] = {"prompt_cache_key": conversation["session"]}
+    return ModelSettings(
+        include_usage=True,
+        store=request.get("store"),
+        response_include=request.get("include"),
+        **options,
+    )
