@@ -495,11 +495,17 @@ def new_version_with_a_default(conversation: Conversation, request: dict[str, An
         request["body"]["temperature"] = 1
 
 
-@mutants.body("anthropic-messages", kind="field-to-another-host", fails=("**:body.temperature",))
+@mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    kind="field-to-another-host",
+    fails=("**:body.temperature", "**:body.inferenceConfig.temperature"),
+)
 def temperature_for_every_model(conversation: Conversation, body: Body) -> None:
     """Sends a temperature to models that accept only the default."""
     if "temperature" in conversation:
-        body["temperature"] = conversation["temperature"]
+        holder = body if "model" in body else body.setdefault("inferenceConfig", {})
+        holder["temperature"] = conversation["temperature"]
 
 
 @mutants.body("openai-chat", kind="field-to-another-host", fails=_BODY)
