@@ -99,7 +99,7 @@ def only_split_writes_read(payload: Payload) -> Payload:
     return changed
 
 
-@mutants.decoder(*_ALL, kind="order-trusted", fails=GIVES_UP)
+@mutants.decoder(*_ALL, kind="order-trusted", fails=(*ERROR, *USAGE))
 class FragmentBehindItsBlockFatal:
     """Fails on a delta for a block that has stopped."""
 
@@ -219,7 +219,7 @@ class CallAtEachStop:
         super().read(payload)  # type: ignore[misc]
 
 
-@mutants.decoder(*_ALL, kind="order-trusted", fails=GIVES_UP)
+@mutants.decoder(*_ALL, kind="order-trusted", fails=(*ERROR, *USAGE))
 class StrayEventFatal:
     """Fails on a second start of the message, on a delta of a block that ended, and on a stray end."""
 
@@ -309,4 +309,25 @@ def cache_reads_as_writes(payload: Payload) -> Payload:
         usage = object_at(holder, "usage")
         if usage.get("cache_read_input_tokens"):
             usage["cache_creation_input_tokens"] = usage["cache_read_input_tokens"]
+    return payload
+
+
+@mutants.payloads("bedrock-converse", kind="cache-counted-twice", paths=BOTH, fails=USAGE)
+def cache_names_added(payload: Payload) -> Payload:
+    """Adds up the counts of the cache, which some answers have under two names."""
+    for holder in (payload, object_at(payload, "metadata")):
+        usage = object_at(holder, "usage")
+        for name in ("cacheReadInputToken", "cacheWriteInputToken"):
+            if f"{name}Count" in usage:
+                usage[f"{name}s"] += usage[f"{name}Count"]
+    return payload
+
+
+@mutants.payloads("bedrock-converse", kind="part-lost", paths=BOTH, fails=(*CONTENT, "**:stop.reason"))
+def typed_call_by_provider(payload: Payload) -> Payload:
+    """Takes every call with a type for one that the service runs."""
+    for holder in (payload, object_at(payload, "contentBlockStart")):
+        call = object_at(object_at(holder, "start"), "toolUse")
+        if "type" in call:
+            call["type"] = "server_tool_use"
     return payload

@@ -7,7 +7,6 @@ from functools import cache
 
 import pytest
 
-from streamconform.model.case import Case
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import Check
 from streamconform.suite.expand import expand
@@ -17,6 +16,7 @@ from streamconform_innocents import INNOCENTS, Answer, Grant, Innocent, TrialFac
 from streamconform_reference import adapter as reference
 
 from .. import bundled_suite
+from ..for_each import for_each
 
 SECONDS = 10.0
 NO_ANSWER_CHANGES = {name for name, innocent in INNOCENTS.items() if innocent.apis == frozenset()}
@@ -25,6 +25,8 @@ CASES = (
     "anthropic-messages/documents/length-after-call",
     "anthropic-messages/fallback/declined-by-all",
     "anthropic-messages/litellm/truncated-call",
+    "anthropic-messages/requests-versions/citations-of-a-quoted-text",
+    "anthropic-messages/requests-versions/on-vertex",
     "anthropic-messages/stop-reasons/unknown-stop-reason",
     "google-generate/documents/prompt-blocked",
     "google-generate/documents/text-then-calls",
@@ -36,6 +38,7 @@ CASES = (
     "openai-chat/documents/refusal",
     "openai-chat/reasoning/reasoning-between-calls",
     "openai-chat/reasoning/think-tags-in-content",
+    "openai-chat/requests-settings/azure-deployment",
     "openai-chat/stop-reasons/everything-in-one-chunk",
     "openai-chat/stop-reasons/length-after-whole-calls",
 )
@@ -45,7 +48,7 @@ GRANT = Grant("docs/outcome.md", "Unknown keys are ignored.")
 
 @cache
 def trials() -> tuple[AnyTrial, ...]:
-    cases = [case for case in bundled_suite.cases() if isinstance(case, Case) and case.id in CASES]
+    cases = [case for case in bundled_suite.cases() if case.id in CASES]
     assert {case.id for case in cases} == set(CASES), "CASES lists a case that does not exist"
     return tuple(expand(cases, ("as-is",), "bytes", 0, "one"))
 
@@ -64,20 +67,20 @@ def all_results() -> dict[str, InnocentResult]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in INNOCENTS if name not in NO_ANSWER_CHANGES])
+@for_each("name", [name for name in INNOCENTS if name not in NO_ANSWER_CHANGES])
 def test_an_innocent_changes_an_answer(name):
     result = all_results()[name]
     assert sum(result.changed.values()) > 0, "add a case that can express the freedom to CASES"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", INNOCENTS)
+@for_each("name", INNOCENTS)
 def test_an_innocent_answers_in_the_normal_form(name):
     schema = ("answer", "invariant.outcome-schema", "invariant.event-schema")
     assert [failed for failed in all_results()[name].failed if failed.check.path in schema] == []
 
 
-@pytest.mark.parametrize("name", INNOCENTS)
+@for_each("name", INNOCENTS)
 def test_an_innocent_describes_itself_in_one_sentence(name):
     description = INNOCENTS[name].description
     assert description.endswith(".")
@@ -115,6 +118,32 @@ def test_an_answer_that_is_not_in_the_normal_form_is_guilty():
 
     innocent = make_innocent(break_form)
     assert decide(innocent, run(innocent)["one"], ()).is_guilty
+
+
+@pytest.mark.slow
+def test_a_request_that_its_version_rejects_is_no_freedom():
+    def send_default_temperature(conversation, request) -> None:
+        del conversation
+        request["headers"]["anthropic-version"] = "2026-10-21"
+        request["body"]["top_p"] = 1
+
+    innocent = Innocent(
+        name="one",
+        description="",
+        grants=(GRANT,),
+        change_request=send_default_temperature,
+        apis=frozenset({"anthropic-messages"}),
+    )
+    selected = [
+        case
+        for case in bundled_suite.cases()
+        if case.id.endswith("requests-versions/no-sampling-options-unasked")
+    ]
+    results = run_innocents(
+        [innocent], reference, tuple(expand(selected, ("as-is",), "bytes", 0)), 1, SECONDS
+    )
+    assert {failed.check.path for failed in results["one"].failed} == {"body.top_p"}
+    assert decide(innocent, results["one"], ()).is_guilty
 
 
 def test_warnings_are_allowed_only_if_the_documents_mention_them():

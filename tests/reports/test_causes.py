@@ -36,6 +36,7 @@ from streamconform.reports.describe import describe_failure
 from streamconform_capture.probe.proxy_rules import list_rules
 from streamconform_reference.apis.grammars import GRAMMARS
 
+from ..for_each import for_each
 from ..harness import builders
 
 RAISED = {"type": "JSONDecodeError", "message": "line 1 column 5", "where": "lib/sse.py:12 in parse"}
@@ -377,6 +378,11 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     *((headline, one(rule, message="absent: `id`")) for rule, headline in RULES.items()),
     ("Does not send the requests that the conversation needs", one("requests.length", 2, 1)),
     (
+        "Does not repeat the request before (`prefix.messages`)",
+        one("requests.2.prefix.messages", message="differs"),
+    ),
+    ("Rewrites the request before (`bytes.tools`)", one("request.bytes.tools", message="differs")),
+    (
         "Omits parts of `body.messages` from a request",
         one("body.messages.2.tool_call_id", "call_1", None, "not sent"),
     ),
@@ -398,7 +404,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
 """A failed trial for each row of the table, and the headline of its cause."""
 
 
-@pytest.mark.parametrize(("headline", "trial"), EXAMPLES, ids=[headline for headline, _ in EXAMPLES])
+@for_each(("headline", "trial"), EXAMPLES, ids=[headline for headline, _ in EXAMPLES])
 def test_a_failed_trial_has_the_headline_of_its_kind_of_difference(headline, trial):
     (cause,) = group_by_cause([trial])
     assert cause.title == headline
@@ -421,6 +427,21 @@ def test_every_row_of_the_table_has_an_example_and_no_row_hides_a_later_one():
     }
 
 
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ("request.body.messages.2.role", "requests.4.body.messages.9.role"),
+        ("request.prefix.tools", "requests.1.prefix.tools"),
+        ("first.content.0.text", "answers.3.content.0.text"),
+        ("outcome.usage.input", "answers.0.usage.input"),
+    ],
+)
+def test_a_cause_is_the_same_in_every_request_and_answer_of_a_conversation(first, later):
+    trials = [one(path, "a", "b") for path in (first, later)]
+    (cause,) = group_by_cause(trials)
+    assert cause.trials == 2
+
+
 def test_an_id_has_one_headline():
     headlines: dict[str, set[str]] = {}
     for row in ROWS:
@@ -429,7 +450,7 @@ def test_an_id_has_one_headline():
     assert several == {}
 
 
-@pytest.mark.parametrize("trial", [trial for _, trial in EXAMPLES], ids=[title for title, _ in EXAMPLES])
+@for_each("trial", [trial for _, trial in EXAMPLES], ids=[title for title, _ in EXAMPLES])
 def test_an_id_is_one_short_word_for_known_failures_files(trial):
     (cause,) = group_by_cause([trial])
     assert re.fullmatch(r"[a-z0-9]+([.-][a-z0-9]+)*(:\S+)?", cause.id)
@@ -755,7 +776,7 @@ PATHS = (
     *("content.*.tool_call.executor", "usage", "usage.input", "usage.output", "usage.cache_read", "cost"),
     *("stop.reason", "stop.raw", "error", "error.message", "model", "invariant.unique-ids"),
     *("invariant.outcome-schema", "invariant.event-schema", "invariant.streaming", "invariant.deltas-sum"),
-    *("invariant.last-usage", "invariant.terminal", "requests.0", "body.messages", "request.body.x"),
+    *("invariant.last-usage", "invariant.terminal", "requests.length", "body.messages", "request.body.x"),
     *("output.heal", "output.partial", "output.assemble", "output.tokens", "anything.else"),
 )
 KINDS = sorted({kind for row in ROWS for kind in row.kinds.split()} | {"different", "complete-for-cut", "\n"})

@@ -30,7 +30,8 @@ from streamconform.model.verdict import Check
 MAX_COMPARED: Final = 20_000
 """The maximum number of characters compared; the rest of a longer text is ignored."""
 _INDEX: Final = re.compile(r"(?<=\.)\d+(?=\.|$)")
-_ROUND_TRIP_PREFIX: Final = re.compile(r"^(first|outcome)\.")
+_ANSWER: Final = re.compile(r"^(first|outcome|answers\.\d+)\.")
+_LATER_REQUEST: Final = re.compile(r"^requests\.\d+\.")
 """Path prefixes of the two outcomes of a round trip, which have the same kinds of differences."""
 _BLOCK_TYPE: Final = re.compile(r"content\.(\d+)\.([a-z_]+)")
 _BLOCK_LISTS: Final = re.compile(r"expected \d+ blocks? \[(.*?)\], got \d+ \[(.*?)\]")
@@ -74,8 +75,8 @@ Classify = Callable[[str, Check, TrialResult], Difference]
 
 
 def generalize_path(path: str) -> str:
-    """Return `path` with indices replaced by `*`, and without the prefix of a round trip's outcome."""
-    return _INDEX.sub("*", _ROUND_TRIP_PREFIX.sub("", path))
+    """Return `path` with indices replaced by `*`, and without the number of the answer or request."""
+    return _INDEX.sub("*", _LATER_REQUEST.sub("request.", _ANSWER.sub("", path)))
 
 
 def classify_check(check: Check, result: TrialResult) -> Difference:

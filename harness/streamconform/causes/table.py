@@ -430,12 +430,14 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     # Requests and functions
     Row(
-        r"requests\..*",
+        r"requests\.length",
         "",
         "requests-missing",
         "Does not send the requests that the conversation needs",
         LOSES,
     ),
+    Row(r"request\.prefix\..*", "", "{part}-changed", "Does not repeat the request before (`{part}`)", LOSES),
+    Row(r"request\.bytes\..*", "", "{part}-changed", "Rewrites the request before (`{part}`)", BILLS),
     Row(CONVERSATION, "missing", "{part}-missing", "Omits parts of `{part}` from a request", LOSES),
     Row(CONVERSATION, "unexpected", "{part}-forbidden", "Sends forbidden parts of `{part}`", LOSES),
     Row(CONVERSATION, "", "{part}-wrong", "Sends a wrong `{part}`", LOSES),

@@ -30,10 +30,12 @@ BUDGETS: Final[Mapping[str, int]] = {
     "low": 2048,
     "medium": 8192,
     "high": 16_384,
+    "xhigh": 24_576,
     "max": 32_768,
 }
 DEFAULT_EFFORT: Final = "medium"
 DEFAULT_NAME: Final = "answer"
+_INPUT: Final = {"properties": {"input": {"type": "string"}}, "required": ["input"]}
 """The name given to an unnamed schema, for APIs that require a name."""
 
 
@@ -45,6 +47,8 @@ class ThinkingOptions:
     by: ThinkingMode | None = None
     requested_effort: str | None = None
     requested_budget: int | None = None
+    display: str | None = None
+    """Whether the answer shows the thinking: `summarized` or `omitted`."""
 
     @property
     def by_budget(self) -> bool:
@@ -57,7 +61,9 @@ class ThinkingOptions:
         if self.requested_effort or self.requested_budget is None:
             return self.requested_effort
         budget = self.requested_budget
-        return next((level for level, tokens in BUDGETS.items() if tokens >= budget), "max")
+        # Few models know `xhigh`, so it is sent only if it is requested.
+        levels = (level for level, tokens in BUDGETS.items() if tokens >= budget and level != "xhigh")
+        return next(levels, "max")
 
     @property
     def budget(self) -> int | None:
@@ -100,7 +106,10 @@ def read_thinking(conversation: Conversation) -> ThinkingOptions | None:
     if requested == "off":
         return ThinkingOptions(off=True, by=by)
     return ThinkingOptions(
-        by=by, requested_effort=requested.get("effort"), requested_budget=requested.get("budget")
+        by=by,
+        requested_effort=requested.get("effort"),
+        requested_budget=requested.get("budget"),
+        display=requested.get("display"),
     )
 
 
@@ -140,18 +149,39 @@ def compute_default_limit(conversation: Conversation) -> int:
     return DEFAULT_LIMIT if maximum is None else max(min(maximum // 3, MAX_DEFAULT_LIMIT), 1)
 
 
+def restrict_tools(conversation: Conversation) -> Conversation:
+    """Return the conversation with only the allowed tools, for APIs that have no list of allowed ones."""
+    choice = conversation.get("tool_choice")
+    if not isinstance(choice, Mapping) or "allowed" not in choice:
+        return conversation
+    tools = [tool for tool in conversation.get("tools", ()) if tool["name"] in choice["allowed"]]
+    return {**conversation, "tools": tools, "tool_choice": choice["mode"]}
+
+
 def build_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments, which is always an object with properties.
 
     Anthropic and Ollama require the type, and OpenAI and Ollama require the properties, even if there are
-    none.
+    none. Where there are no custom tools, such a tool has one argument, its input.
     """
-    return {"type": "object", "properties": {}, **tool["parameters"]}
+    return {"type": "object", "properties": {}, **tool.get("parameters", _INPUT)}
 
 
 def build_description(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return the description as a field, if there is one."""
     return {"description": tool["description"]} if tool.get("description") else {}
+
+
+def find_tool_kind(conversation: Conversation, name: str) -> str:
+    """Return the type of a declared tool in OpenAI's APIs."""
+    custom = any(tool["name"] == name and "format" in tool for tool in conversation["tools"])
+    return "custom" if custom else "function"
+
+
+def read_grammar(tool: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the grammar of a custom tool's input, or None if the input is any text."""
+    form = tool["format"]
+    return form if isinstance(form, Mapping) else None
 
 
 def build_strict(tool: Mapping[str, Any]) -> dict[str, Any]:
