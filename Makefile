@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slowest test-nightly coverage lint lint-javascript types format format-javascript docs docs-fast selftest innocents mutation bench matrix matrix-update order outdated site generators clean
+.PHONY: help run test test-slowest test-nightly coverage lint lint-javascript types format format-javascript docs docs-fast selftest selftest-nightly innocents mutation bench matrix matrix-update order outdated site generators clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -56,6 +56,9 @@ docs-fast: $(VENV)/.dev ## The same without the self-test, which takes minutes
 
 selftest: $(VENV)/.base ## Judge the suite itself with broken parsers
 	$(BIN)/conform dev selftest
+
+selftest-nightly: $(VENV)/.base ## The same with every case for every parser, and the numbers of cases that catch something
+	$(BIN)/conform dev selftest --full
 
 innocents: $(VENV)/.base ## Check that no case fails a parser for a freedom that the documentation grants
 	$(BIN)/conform dev selftest --innocent

@@ -57,11 +57,11 @@ def is_older(version: tuple[int, ...], minimum: str) -> bool:
 
 def describe_problem(marker: str) -> str | None:
     """Return why tests with `marker` cannot run: a program is missing or too old. None if they can."""
-    return next((problem for tool in TOOLS[marker] if (problem := _check(tool))), None)
+    return next((problem for tool in TOOLS[marker] if (problem := check(tool))), None)
 
 
 @cache
-def _check(tool: Tool) -> str | None:
+def check(tool: Tool) -> str | None:
     path = shutil.which(tool.command)
     if path is None:
         return f"no {tool.command}"

@@ -25,6 +25,7 @@ MODULES: Final = (
     "money",
     "choices",
     "verdict_rules",
+    "requests",
 )
 
 INNOCENTS: Final[Mapping[str, Innocent]] = {

@@ -9,6 +9,7 @@ from .model import Grant
 _OUTCOME: Final = "docs/outcome.md"
 _ADAPTERS: Final = "docs/adapters.md"
 _POLICY: Final = "specs/POLICY.md"
+_SPECS: Final = "docs/specs.md"
 
 ABSENT: Final = Grant(
     _OUTCOME,
@@ -279,4 +280,11 @@ ZERO_FOR_NULL: Final = Grant(_OUTCOME, "0 for a count that the stream never gave
 STOP: Final = Grant(
     _ADAPTERS,
     "| `stop` | an outcome may leave `stop` out, as the libraries of most agent frameworks have no stop reason; the report counts the cases in which a limit or a filter then cannot be noticed. A reason that is reported is compared |",
+)
+EITHER_VERSION: Final = Grant(
+    _SPECS,
+    "A client may send either version of Anthropic's API, and is judged by the version that it sends.",
+)
+ANY_PATH: Final = Grant(
+    _SPECS, "It may use any path that a host offers, and is judged by the path that it uses."
 )

@@ -58,6 +58,10 @@ Change = Callable[[TrialFacts, Answer], Iterable[Answer] | None]
 """Changes the answer in place and returns None, or returns several answers that are judged in turn."""
 
 
+RequestChange = Callable[[Json, Json], None]
+"""Takes a conversation (`conversation.v1.json`), and changes the request that was built for it in place."""
+
+
 @dataclass(frozen=True, slots=True)
 class Grant:
     """The sentence that grants a freedom, exactly as in `file`, except for line breaks."""
@@ -73,7 +77,9 @@ class Innocent:
     name: str
     description: str
     grants: tuple[Grant, ...]
-    change: Change = field(repr=False)
+    change: Change = field(default=lambda _facts, _answer: None, repr=False)
+    change_request: RequestChange | None = field(default=None, repr=False)
+    """For a freedom that concerns the requests that are sent, instead of the answers that are read."""
     apis: frozenset[str] | None = None
     """The APIs that can express the freedom, so that an answer must change; None means all."""
     without: frozenset[str] = frozenset()

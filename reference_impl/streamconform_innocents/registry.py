@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from .model import Change, Grant, Innocent
+from .model import Change, Grant, Innocent, RequestChange
 
 C = TypeVar("C", bound=Change)
+R = TypeVar("R", bound=RequestChange)
 
 
 class Registry:
@@ -42,6 +43,22 @@ class Registry:
                 apis=None if apis is None else frozenset(apis),
                 without=frozenset(without),
                 may_warn=may_warn,
+            )
+            return change
+
+        return decorate
+
+    def register_request(self, name: str, *grants: Grant, apis: Iterable[str]) -> Callable[[R], R]:
+        """Return a decorator that registers a function which sends a request in another way."""
+
+        def decorate(change: R) -> R:
+            assert name not in self.table, f"two innocents are named {name}"
+            self.table[name] = Innocent(
+                name=name,
+                description=change.__doc__ or "",
+                grants=grants,
+                change_request=change,
+                apis=frozenset(apis),
             )
             return change
 

@@ -41,6 +41,8 @@ MODULES: Final = (
     "google_and_ollama",
     "request_messages",
     "request_options",
+    "replays",
+    "request_settings",
     "every_api",
     "borders",
     "functions",

@@ -99,7 +99,7 @@ def only_split_writes_read(payload: Payload) -> Payload:
     return changed
 
 
-@mutants.decoder(*_ALL, kind="order-trusted", fails=GIVES_UP)
+@mutants.decoder(*_ALL, kind="order-trusted", fails=(*ERROR, *USAGE))
 class FragmentBehindItsBlockFatal:
     """Fails on a delta for a block that has stopped."""
 
@@ -219,7 +219,7 @@ class CallAtEachStop:
         super().read(payload)  # type: ignore[misc]
 
 
-@mutants.decoder(*_ALL, kind="order-trusted", fails=GIVES_UP)
+@mutants.decoder(*_ALL, kind="order-trusted", fails=(*ERROR, *USAGE))
 class StrayEventFatal:
     """Fails on a second start of the message, on a delta of a block that ended, and on a stray end."""
 

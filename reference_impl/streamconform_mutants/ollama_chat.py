@@ -13,7 +13,7 @@ from streamconform_reference.json_text.codec import dumps
 from streamconform_reference.outcome import Json
 
 from .json_values import object_at
-from .model import ARGUMENTS, ARGUMENTS_TEXT, COMPLETE, CONTENT, ERROR, GIVES_UP, STOP_REASON, USAGE
+from .model import ARGUMENTS, ARGUMENTS_TEXT, BOTH, COMPLETE, CONTENT, ERROR, GIVES_UP, STOP_REASON, USAGE
 from .registry import StreamMutants
 
 mutants = StreamMutants("ollama-chat", OllamaChatDecoder)
@@ -147,7 +147,7 @@ def thinking_unread(_decoder: OllamaChatDecoder, _thinking: Any) -> None:
     """Ignores `message.thinking`."""
 
 
-@mutants.refuse(kind="absent-fatal", fails=(*ERROR, *USAGE))
+@mutants.refuse(kind="absent-fatal", paths=BOTH, fails=(*ERROR, *USAGE, *CONTENT, "**:model"))
 def counts_required(payload: Payload) -> bool:
     """Fails on a last record that has a count of the prompt and no `eval_count`."""
     return "prompt_eval_count" in payload and "eval_count" not in payload

@@ -191,7 +191,7 @@ class SharedMutants(Registry):
 class RequestMutants(Registry):
     """Mutants that build requests for some APIs, and decode those APIs' streams correctly."""
 
-    paths = ("request",)
+    paths: tuple[Path, ...] = ("request",)
 
     def body(self, *apis: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Let the decorated function change a conversation's finished request body in place."""

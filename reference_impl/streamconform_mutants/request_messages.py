@@ -195,8 +195,9 @@ def foreign_answers_told(conversation: Conversation) -> Conversation:
         if is_result or message.get("model", conversation["model"]) != conversation["model"]:
             told = message.get("results", message.get("content", ()))
             said = [block.get("text", block.get("content", block.get("name"))) for block in told]
-            message = {"role": "user", "content": f"It said {said}.", "is_told": True}
-        messages.append(message)
+            messages.append({"role": "user", "content": f"It said {said}.", "is_told": True})
+        else:
+            messages.append(message)
     return {**conversation, "messages": messages}
 
 

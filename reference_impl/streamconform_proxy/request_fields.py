@@ -138,7 +138,7 @@ def describe_ignored_fields(paths: tuple[str, ...]) -> str:
 
 
 def _iterate_unread(api: str, body: Mapping[str, Any]) -> Iterator[str]:
-    paths = {option.path for option in OPTIONS[api]}
+    paths = {option.path for option in OPTIONS[api] if option.read is not None}
     parents = {path.partition(".")[0] for path in paths}
     for parent, known in READ_FIELDS[api].items():
         for holder in _list_holders(body, parent):

@@ -52,6 +52,9 @@ CAPABILITY_OF_FUNCTION: Final = {
 }
 """The capability that covers each function of the protocol's `call`."""
 
+OF_REQUESTS: Final = ("stateful", "attachments", "system_messages")
+"""What conversations may contain, for an adapter that builds requests."""
+
 
 class Run(Protocol):
     """One exchange: the API, and the response as it arrived. Header names are in lower case."""
@@ -205,6 +208,7 @@ def describe_adapter(
             *CAPABILITIES,
             *claimed,
             *(CAPABILITY_OF_FUNCTION[function_name] for function_name in function_table),
+            *(OF_REQUESTS if "build_request" in function_table else ()),
         ],
     )
     return cast("Adapter", function)

@@ -63,7 +63,7 @@ def test_the_self_test_of_a_case_that_catches_nothing_succeeds(tmp_path):
         "dev",
         "selftest",
         "-k",
-        "openai-chat/think-tags/mm-think-tags",
+        "common/partial/whole-nested",
         "--deliver",
         "fast",
         "--faults",

@@ -35,7 +35,7 @@ def broken(case: Case, *, every: bool) -> tuple[Trial, ...]:
 
 @cache
 def by_id() -> dict[str, tuple[Trial, ...]]:
-    return {case.id: broken(case, every=True) for case in bundled_suite.streams()}
+    return {case.id: broken(case, every=True) for case in bundled_suite.sample(bundled_suite.streams())}
 
 
 def every(case: Case) -> tuple[Trial, ...]:
@@ -47,7 +47,7 @@ def is_complete(case):
 
 
 def all_faults():
-    return ((case, fault) for case in bundled_suite.streams() for fault in every(case))
+    return ((case, fault) for case in bundled_suite.sample(bundled_suite.streams()) for fault in every(case))
 
 
 def named(case: Case, name: str) -> Trial:
@@ -172,7 +172,7 @@ def test_an_error_frame_of_bedrock_may_be_reported_by_its_member_or_its_shape():
 
 
 def test_faults_one_selects_one_fault_of_each_kind():
-    for case in bundled_suite.streams():
+    for case in bundled_suite.sample(bundled_suite.streams()):
         few = [fault.delivery for fault in broken(case, every=False)]
         assert len({name.partition(".")[0] for name in few}) == len(few), case.id
         assert set(few) <= {fault.delivery for fault in every(case)}, case.id

@@ -20,7 +20,7 @@ from streamconform.judge.judge import (
     serialize_answer,
 )
 from streamconform.judge.needed_claims import list_needed_capabilities
-from streamconform.model.capability import CAPABILITIES, INCLUDED_IN
+from streamconform.model.capability import CAPABILITIES, INCLUDED_IN, OF_STREAMS
 from streamconform.model.case import CallCase, Counts, Partial
 from streamconform.model.result import Raised
 from streamconform.model.trial import Call, Delivered, ProxyView
@@ -214,6 +214,33 @@ def test_a_request_case_is_skipped_if_the_client_cannot_hold_its_conversation(co
     assert explain_unclaimed(case, frozenset({"requests", *needed})) is None
     for missing in needed:
         assert explain_unclaimed(case, ALL - {missing}) == f"{missing} is not claimed"
+
+
+BYTES = {"media_type": "image/png", "data": "AA=="}
+ADDRESS = {"media_type": "image/png", "url": "https://example.org/a"}
+SENT = [
+    ([{"role": "user", "content": "Hi."}], {}, ()),
+    ([{"role": "user", "content": [{"type": "image", **BYTES}]}], {}, ()),
+    ([{"role": "user", "content": [{"type": "image", **ADDRESS}]}], {}, ("attachments",)),
+    ([{"role": "user", "content": [{"type": "document", **BYTES}]}], {}, ("attachments",)),
+    ([{"role": "tool", "results": [{"content": [{"type": "audio", **BYTES}]}]}], {}, ("attachments",)),
+    ([{"role": "system", "content": "Hi."}], {}, ("system_messages",)),
+    ([{"role": "user", "content": "Hi."}], {"previous_response_id": "r"}, ("stateful",)),
+    ([{"role": "user", "content": "Hi."}], {"prompt": {"id": "p"}}, ("stateful",)),
+    ([{"role": "user", "content": "Hi."}], {"seed": 1, "stop": ["a"], "metadata": {"a": "b"}}, ()),
+]
+
+
+@pytest.mark.parametrize(("messages", "settings", "needed"), SENT)
+def test_files_instructions_and_stored_answers_need_a_capability_and_other_settings_do_not(
+    messages, settings, needed
+):
+    conversation = {"model": "m", "messages": messages, **settings}
+    assert list_needed_capabilities(conversation) == needed
+    case = replace(builders.call(kind="request").case, input=conversation)
+    # Clients that list no capabilities need not know of these.
+    skipped = f"{needed[0]} is not claimed" if needed else None
+    assert explain_unclaimed(case, OF_STREAMS | {"requests"}) == skipped
 
 
 def test_results_contain_the_observation():

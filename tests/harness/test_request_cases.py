@@ -9,10 +9,16 @@ from pathlib import Path
 import pytest
 
 from streamconform.apis import APIS
-from streamconform.judge.request import UNIQUE_IDS_PATH, compare_request
+from streamconform.judge.request import UNIQUE_IDS_PATH, compare_request, list_check_paths
 from streamconform.model.verdict import Check
 from streamconform.suite.load import Sources, collect
-from streamconform.suite.request_expectation import find_matcher_errors, parse, parse_value, serialize_value
+from streamconform.suite.request_expectation import (
+    find_errors,
+    find_matcher_errors,
+    parse,
+    parse_value,
+    serialize_value,
+)
 
 ANTHROPIC, CHAT, GOOGLE = "anthropic-messages", "openai-chat", "google-generate"
 CONVERSE, COHERE, OLLAMA = "bedrock-converse", "cohere-chat", "ollama-chat"
@@ -134,6 +140,62 @@ def test_a_body_that_does_not_fails_at_the_path(must, body, path):
 def test_a_check_has_the_expected_value_and_that_of_the_body(must, body, checks):
     got = expected(OLLAMA, parse({"must": must}), {"body": body}, "should")
     assert [check for check in got if check.path != "body.a.0"] == checks
+
+
+BY_VERSION = {
+    "must": {"a": 1},
+    "when": [
+        {"if": {"headers": {"Version": "2023"}}, "must": {"b": 1}},
+        {"if": {"headers": {"version": {"matches": "^2024"}}, "path": {"matches": "/v2$"}}},
+        {"must_not": ["b"], "headers": {"key": "k"}},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("headers", "path", "body", "checks"),
+    [
+        ({"VERSION": "2023"}, "/v1", {"a": 1, "b": 1}, []),
+        ({"version": "2023"}, "/v1", {"a": 1}, ["body.b"]),
+        ({"version": "2024-1"}, "/v2", {"a": 1, "b": 2}, []),
+        ({"version": "2024-1"}, "/v2", {"b": 2}, ["body.a"]),
+        ({"version": "2024-1", "key": "k"}, "/v1", {"a": 1, "b": 2}, ["body.b"]),
+        ({"version": "2025", "key": "k"}, "/v2", {"a": 1}, []),
+        ({}, "/v1", {"a": 1, "b": 1}, ["body.b", "headers.key"]),
+    ],
+)
+def test_the_first_alternative_that_fits_the_headers_and_the_path_is_expected_too(
+    headers, path, body, checks
+):
+    assert failed(BY_VERSION, body, headers=headers, path=path) == [(check, "fail") for check in checks]
+
+
+def test_a_forbidden_member_is_reported_with_the_header_that_forbids_it():
+    condition = {"headers": {"version": "2025"}, "path": {"present": True}}
+    expect = parse({"when": [{"if": condition, "must_not": ["b"], "must": {"c": 1}}]})
+    sent = {"body": {"b": 1}, "headers": {"Version": "2025"}, "path": "/v1"}
+    messages = {check.path: check.message for check in expected(OLLAMA, expect, sent, "must")}
+    assert messages["body.b"] == "must not be sent: b (in a request with `version: 2025` and `/v1`)"
+    assert messages["body.c"] == "not sent"
+
+
+def test_the_checks_of_every_alternative_have_known_paths():
+    paths = {*list_check_paths(parse(BY_VERSION))}
+    assert {"body.a", "body.b", "headers.key"} <= paths
+
+
+@pytest.mark.parametrize(
+    ("when", "place", "message"),
+    [
+        ([{"must": {"a": 1}}, {"must": {"b": 1}}], ("when", 0), "it must be the last"),
+        ([{"if": {"path": "/"}}], ("when", 0), "expects nothing"),
+        ([{"must": {"a": {"matches": "("}}}], ("when", 0, "must", "a"), "regular expression"),
+    ],
+)
+def test_an_alternative_that_cannot_apply_or_expects_nothing_is_a_mistake(when, place, message):
+    (found,) = find_errors({"when": when})
+    assert found[0] == place
+    assert message in found[1]
 
 
 BODY = {

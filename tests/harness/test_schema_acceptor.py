@@ -13,6 +13,8 @@ from streamconform.schemas import accepts, build_validator
 from streamconform.suite.load import list_spec_files
 from streamconform.yaml_text import reader as yaml_text
 
+from ..bundled_suite import sample
+
 ROOT = Path(__file__).parents[2]
 SPECS = list_spec_files(ROOT / "specs")
 CASSETTES = sorted((ROOT / "cassettes").glob("*/*.yaml"))
@@ -74,8 +76,8 @@ def changed(value: Any) -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("schema", "path"),
     [
-        *(("spec.v1", path) for path in one_of_a_kind(SPECS)),
-        *(("cassette.v1", path) for path in one_of_a_kind(CASSETTES)),
+        *(("spec.v1", path) for path in sample(one_of_a_kind(SPECS))),
+        *(("cassette.v1", path) for path in sample(one_of_a_kind(CASSETTES))),
     ],
     ids=lambda each: each.stem if isinstance(each, Path) else each,
 )
@@ -91,5 +93,5 @@ def test_values_accepted_by_the_fast_path_match_the_schema(schema, path):
 
 def test_bundled_files_are_accepted_fast_unless_they_hold_a_number_such_as_5_0():
     for schema, paths in (("spec.v1", SPECS), ("cassette.v1", CASSETTES)):
-        slow = [path for path in paths if not accepts(schema, read(path))]
+        slow = [path for path in sample(paths) if not accepts(schema, read(path))]
         assert all(".0" in path.read_text("utf-8") for path in slow), slow

@@ -12,14 +12,16 @@ from streamconform.adapters.connect import connect
 from streamconform.model.case import CallCase
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip
+from streamconform.resources import find_bundled
 from streamconform.run.plan import Settings
 from streamconform.run.session import Progress, RunRequest, execute_run
 from streamconform.suite.expand import expand
 from streamconform.suite.kinds import Cell
-from streamconform.suite.threads import Thread
+from streamconform.suite.threads import Thread, read_threads
 from streamconform_dev.selftest.execute import make_group, run_groups
 from streamconform_dev.selftest.groups import group_mutants
 from streamconform_dev.selftest.kill import Expected, Unproven, find_idle_cases, find_unproven, make_matrix
+from streamconform_dev.selftest.own_cases import Goal, Guarded, run_own_cases
 from streamconform_dev.selftest.replay import fails_round_trip
 from streamconform_mutants import MUTANTS
 from streamconform_reference import adapter as reference
@@ -93,6 +95,15 @@ def test_a_right_parser_leaves_every_case_idle():
     assert find_idle_cases(group.case_ids, found) == group.case_ids
 
 
+def test_a_case_whose_level_is_may_is_not_idle_if_a_mutant_differs_in_it():
+    (case,) = (case for case in bundled_suite.streams() if case.id == f"{API}/think-tags/closer-cut")
+    trials = tuple(expand([case], ("as-is",), "bytes", 0, "none"))
+    group = make_group({"tags": MUTANTS["think-tags-expected"].adapter}, trials)
+    (found,) = run_groups([group], 1, SECONDS)
+    assert [result.verdict for result in found] == ["pass"]
+    assert find_idle_cases(group.case_ids, found) == ()
+
+
 @pytest.mark.slow
 def test_a_parser_that_does_not_end_hangs_in_each_trial_and_spoils_no_other():
     def endless(_: Any) -> Iterator[Any]:
@@ -154,6 +165,51 @@ def test_a_guard_is_proven_by_a_mutant_of_one_of_the_kinds_of_its_thread():
         assert find_unproven([case], threads, proofs) == unproven
     unknown = tuple(Unproven(case.id, bug, ()) for bug in case.guards)
     assert find_unproven([case], {}, {("part-lost", case.id)}) == unknown
+
+
+@pytest.mark.slow
+def test_own_cases_prove_what_all_cases_prove():
+    names = ("null-usage-erases", "missing-index-lost", "reused-index-merged")
+    trials = stream_trials()
+    group = make_group({name: MUTANTS[name].adapter for name in names}, trials)
+    threads = read_threads(find_bundled("specs"))
+    kinds = {
+        trial.case.id: {kind for bug in trial.case.guards for kind in threads[bug].kinds} for trial in trials
+    }
+    own = {
+        (MUTANTS[name].kind, id_)
+        for name in names
+        for id_, of_case in kinds.items()
+        if MUTANTS[name].kind in of_case
+    }
+    (every,) = run_groups([group], 1, SECONDS)
+    goals = {name: Goal(MUTANTS[name].kind, (CELL,)) for name in names}
+    cells = dict.fromkeys(kinds, CELL)
+    (found,) = run_own_cases([group], goals, Guarded(kinds, cells), 1, SECONDS)
+    assert prove(found, names) & own == prove(every, names) & own
+    assert {*map(repr, map(essence, found))} <= {*map(repr, map(essence, every))}
+    table = {name: Expected(MUTANTS[name].fails, (CELL,)) for name in names}
+    assert all(row.killed for row in make_matrix(found, table, cells))
+    assert own
+
+
+def prove(results, names):
+    return {(MUTANTS[names[result.implementation]].kind, result.case) for result in results}
+
+
+def test_a_mutant_without_cases_of_its_own_runs_until_it_is_caught_where_it_should_be():
+    name = "chunk-without-choice-fatal"
+    trials, kind = stream_trials(), MUTANTS[name].kind
+    group = make_group({name: MUTANTS[name].adapter}, trials)
+    cases = Guarded({trial.case.id: () for trial in trials}, {trial.case.id: CELL for trial in trials})
+    (every,) = run_groups([group], 1, SECONDS)
+    (found,) = run_own_cases([group], {name: Goal(kind, (CELL,))}, cases, 1, SECONDS)
+    (first,) = found
+    assert first.verdict == "fail"
+    assert essence(first) in [essence(result) for result in every]
+    assert len({result.case for result in every}) > 1
+    (none,) = run_own_cases([group], {name: Goal(kind, (Cell(API, "document"),))}, cases, 1, SECONDS)
+    assert none == []
 
 
 def test_a_difference_that_a_case_allows_is_a_result_but_catches_nothing():

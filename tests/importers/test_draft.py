@@ -12,6 +12,7 @@ from streamconform.suite import cassettes, expectation
 from streamconform.yaml_text import reader
 from streamconform_capture.record import draft
 
+from ..bundled_suite import sample
 from ..harness.builders import cassette
 
 BUNDLED = sorted((path.parent.name, path.stem) for path in find_bundled("cassettes").glob("*/*.yaml"))
@@ -20,7 +21,7 @@ APIS = sorted({api for api, _ in BUNDLED})
 
 @pytest.mark.parametrize("api", APIS)
 def test_the_reference_fulfils_every_draft_that_is_made_of_it(tmp_path, api):
-    for name in (name for home, name in BUNDLED if home == api):
+    for name in sample([name for home, name in BUNDLED if home == api]):
         given = cassettes.load(find_bundled("cassettes"), api, name)
         text = draft.compose_spec(tmp_path, given, "imported", "A stream that was imported")
         (case,) = reader.parse(text.encode(), name).value["cases"]

@@ -7,7 +7,6 @@ from functools import cache
 
 import pytest
 
-from streamconform.model.case import Case
 from streamconform.model.trial import AnyTrial
 from streamconform.model.verdict import Check
 from streamconform.suite.expand import expand
@@ -25,6 +24,8 @@ CASES = (
     "anthropic-messages/documents/length-after-call",
     "anthropic-messages/fallback/declined-by-all",
     "anthropic-messages/litellm/truncated-call",
+    "anthropic-messages/requests-versions/citations-of-a-quoted-text",
+    "anthropic-messages/requests-versions/on-vertex",
     "anthropic-messages/stop-reasons/unknown-stop-reason",
     "google-generate/documents/prompt-blocked",
     "google-generate/documents/text-then-calls",
@@ -36,6 +37,7 @@ CASES = (
     "openai-chat/documents/refusal",
     "openai-chat/reasoning/reasoning-between-calls",
     "openai-chat/reasoning/think-tags-in-content",
+    "openai-chat/requests-settings/azure-deployment",
     "openai-chat/stop-reasons/everything-in-one-chunk",
     "openai-chat/stop-reasons/length-after-whole-calls",
 )
@@ -45,7 +47,7 @@ GRANT = Grant("docs/outcome.md", "Unknown keys are ignored.")
 
 @cache
 def trials() -> tuple[AnyTrial, ...]:
-    cases = [case for case in bundled_suite.cases() if isinstance(case, Case) and case.id in CASES]
+    cases = [case for case in bundled_suite.cases() if case.id in CASES]
     assert {case.id for case in cases} == set(CASES), "CASES lists a case that does not exist"
     return tuple(expand(cases, ("as-is",), "bytes", 0, "one"))
 
@@ -115,6 +117,32 @@ def test_an_answer_that_is_not_in_the_normal_form_is_guilty():
 
     innocent = make_innocent(break_form)
     assert decide(innocent, run(innocent)["one"], ()).is_guilty
+
+
+@pytest.mark.slow
+def test_a_request_that_its_version_rejects_is_no_freedom():
+    def send_default_temperature(conversation, request) -> None:
+        del conversation
+        request["headers"]["anthropic-version"] = "2026-10-21"
+        request["body"]["top_p"] = 1
+
+    innocent = Innocent(
+        name="one",
+        description="",
+        grants=(GRANT,),
+        change_request=send_default_temperature,
+        apis=frozenset({"anthropic-messages"}),
+    )
+    selected = [
+        case
+        for case in bundled_suite.cases()
+        if case.id.endswith("requests-versions/no-sampling-options-unasked")
+    ]
+    results = run_innocents(
+        [innocent], reference, tuple(expand(selected, ("as-is",), "bytes", 0)), 1, SECONDS
+    )
+    assert {failed.check.path for failed in results["one"].failed} == {"body.top_p"}
+    assert decide(innocent, results["one"], ()).is_guilty
 
 
 def test_warnings_are_allowed_only_if_the_documents_mention_them():

@@ -14,7 +14,7 @@ from streamconform.delivery.deliver import deliver
 from streamconform.delivery.stream import Stream
 from streamconform.model.cassette import Cassette
 from streamconform_dev.fuzz.exchange import assert_event_rules, decode
-from streamconform_mutants import MUTANTS, borders, load
+from streamconform_mutants import MUTANTS, borders
 from streamconform_reference import adapter as reference
 
 from ..bundled_suite import cassettes
@@ -47,7 +47,7 @@ def read(adapter: Any, cassette: Cassette, delivery: str) -> dict[str, Any]:
 
 
 def failing_checks(name: str, delivery: str) -> Iterator[str]:
-    adapter = load(name)
+    adapter = MUTANTS[name].adapter
     (api,) = adapter.apis
     for cassette in streams(api):
         right, wrong = read(reference, cassette, delivery), read(adapter, cassette, delivery)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from streamconform_dev.fuzz.exchange import Exchange, decode
-from streamconform_mutants import MUTANTS, load
+from streamconform_mutants import MUTANTS
 from streamconform_reference import adapter as reference
 
 from ..bundled_suite import documents
@@ -16,7 +16,9 @@ from .samples import SAMPLES
 from .test_mutants import DOCUMENT_MUTANTS, leaves, matches
 
 OF_ONE_API = [
-    name for name in DOCUMENT_MUTANTS if len(load(name).apis) == 1 and MUTANTS[name].paths == ("document",)
+    name
+    for name in DOCUMENT_MUTANTS
+    if len(MUTANTS[name].adapter.apis) == 1 and MUTANTS[name].paths == ("document",)
 ]
 """Without the mutants of several APIs, and those that misread streams, too."""
 
@@ -32,12 +34,12 @@ def read(adapter: Any, api: str, document: bytes) -> dict[str, Any]:
 
 
 def test_two_apis_have_one() -> None:
-    assert len({api for name in OF_ONE_API for api in load(name).apis}) >= 2
+    assert len({api for name in OF_ONE_API for api in MUTANTS[name].adapter.apis}) >= 2
 
 
 @pytest.mark.parametrize("name", OF_ONE_API)
 def test_a_mutant_fails_some_checks_and_only_those_it_names(name: str) -> None:
-    adapter = load(name)
+    adapter = MUTANTS[name].adapter
     (api,) = adapter.apis
     failing = set()
     for case, document in answers(api).items():
@@ -50,7 +52,7 @@ def test_a_mutant_fails_some_checks_and_only_those_it_names(name: str) -> None:
 
 @pytest.mark.parametrize("name", OF_ONE_API)
 def test_a_mutant_reads_streams_right(name: str) -> None:
-    adapter = load(name)
+    adapter = MUTANTS[name].adapter
     (api,) = adapter.apis
     for body in SAMPLES[api].values():
         assert decode(body, adapter=adapter, api=api) == decode(body, api=api)

@@ -22,13 +22,15 @@ LENIENT: Mapping[str, str] = {
     "anthropic-messages": """
         block-before-message-start block-stopped-twice call-cut-without-block-stop
         call-without-block-stop delta-behind-its-block delta-without-start
-        end-turn-behind-an-empty-text end-turn-with-client-call id-shared-by-two-calls
+        end-turn-behind-an-empty-text end-turn-with-client-call fragment-behind-its-block
+        id-shared-by-two-calls
         index-gap index-starts-at-one interleaved-fragments signature-null-between
         stop-of-no-block thinking-delta-in-a-text-block two-blocks-at-one-index
         usage-absent-everywhere usage-delta-absent usage-delta-null usage-start-absent
         """,
     "bedrock-converse": """
         block-stopped-twice call-without-block-stop cut-by-max-tokens-without-block-stop
+        fragment-behind-its-block
         id-shared-by-two-calls indices-with-gaps interleaved-calls
         metadata-before-message-stop reasoning-without-block-stop
         second-metadata-wins second-metadata-without-usage text-without-block-stop
@@ -36,7 +38,8 @@ LENIENT: Mapping[str, str] = {
         """,
     "bedrock-invoke": """
         arguments-that-do-not-parse block-stopped-twice call-without-block-stop
-        end-turn-with-call id-shared-by-two-calls indices-with-gaps interleaved-calls
+        end-turn-with-call fragment-behind-its-block id-shared-by-two-calls
+        indices-with-gaps interleaved-calls
         message-stop-without-reason metrics-alone no-counts-at-all stop-of-no-block
         two-blocks-at-one-index
         """,
@@ -87,6 +90,7 @@ LENIENT: Mapping[str, str] = {
     "openai-responses": """
         arguments-begin-in-item-added arguments-in-item-added arguments-only-in-arguments-done
         arguments-only-in-item-done cancelled completed-output-empty completed-without-output
+        custom-call-without-deltas
         deltas-without-done-events half-a-character-per-delta no-arguments-done no-item-done-after-call
         only-the-snapshot-call refusal-without-part-events
         only-the-snapshot-text partial-deltas-then-done snapshot-has-one-item-more

@@ -22,9 +22,16 @@ ROOT = Path(__file__).parents[2]
 ANTHROPIC, OPENAI, OTHER = "anthropic-messages", "openai-chat", "ollama-chat"
 
 
+# The readers serve the proxy, which passes settings on from body to body, and rejects what it cannot pass on.
+NOT_READ = ("requests-files", "requests-settings", "requests-versions")
+
+
 def cases() -> dict[str, CallCase]:
     files = [
-        path for api in REQUEST_READERS for path in sorted((ROOT / "specs" / api).glob("requests*.yaml"))
+        path
+        for api in REQUEST_READERS
+        for path in sorted((ROOT / "specs" / api).glob("requests*.yaml"))
+        if path.stem not in NOT_READ
     ]
     loaded = collect(Sources(ROOT / "specs", ROOT / "cassettes"), files)
     assert not loaded.problems

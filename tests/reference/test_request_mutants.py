@@ -10,7 +10,6 @@ from streamconform.judge.request import compare_request
 from streamconform.model.case import CallCase
 from streamconform.model.request import RequestExpectation
 from streamconform_mutants import MUTANTS
-from streamconform_mutants import load as load_mutant
 from streamconform_reference import adapter as reference
 from streamconform_reference.adapter import Adapter
 from streamconform_reference.apis import REQUEST_BUILDERS
@@ -18,7 +17,7 @@ from streamconform_reference.apis import REQUEST_BUILDERS
 from .. import bundled_suite
 from .test_mutants import matches
 
-NAMES = sorted(name for name in MUTANTS if "build_request" in vars(load_mutant(name)))
+NAMES = sorted(name for name in MUTANTS if "build_request" in vars(MUTANTS[name].adapter))
 
 
 @cache
@@ -52,7 +51,7 @@ def test_the_reference_passes_every_case():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_mutant_fails_some_checks_and_only_those_it_names(name):
-    wrong = failing(load_mutant(name))
+    wrong = failing(MUTANTS[name].adapter)
     assert wrong
     globs = MUTANTS[name].fails
     assert [check for check in wrong if not any(matches(glob, check) for glob in globs)] == []
@@ -60,9 +59,9 @@ def test_a_mutant_fails_some_checks_and_only_those_it_names(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_case_in_each_api_catches_the_mutant(name):
-    adapter = load_mutant(name)
+    adapter = MUTANTS[name].adapter
     assert {case.api for case in failing(adapter).values()} == set(adapter.apis)
 
 
 def test_every_api_with_a_request_builder_has_a_mutant():
-    assert {api for name in NAMES for api in load_mutant(name).apis} == set(REQUEST_BUILDERS)
+    assert {api for name in NAMES for api in MUTANTS[name].adapter.apis} == set(REQUEST_BUILDERS)

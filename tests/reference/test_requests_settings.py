@@ -307,3 +307,44 @@ def test_deepseek_gets_reasoning_content_at_calls_while_it_thinks(wish, empty):
     facts = {"host": "api.deepseek.com"}
     body = request_body(CHAT, *turns, facts=facts, **({"thinking": wish} if wish else {}))
     assert (body["messages"][1].get("reasoning_content") == "") is empty
+
+
+TOOLS = [WEATHER, {"name": "now", "parameters": {}}]
+ALLOWED = {"allowed": ["weather"], "mode": "required"}
+
+
+@pytest.mark.parametrize(
+    "api", ["anthropic-messages", "bedrock-converse", "bedrock-invoke", "cohere-chat", "ollama-chat"]
+)
+def test_only_the_allowed_tools_are_sent_where_the_api_has_no_list_of_them(api):
+    sent = request_body(api, tools=TOOLS, tool_choice=ALLOWED)
+    assert "weather" in str(sent)
+    assert "now" not in str(sent)
+
+
+@pytest.mark.parametrize("api", MODELS)
+def test_a_file_that_an_api_cannot_take_is_named_in_a_text(api):
+    film = {"type": "audio", "media_type": "audio/midi", "file_id": "f"}
+    sent = str(request_body(api, user([film, text("What is it?")])))
+    takes = api in ("google-generate", "google-interactions")
+    assert ("(audio of type audio/midi is left out)" in sent) is not takes
+
+
+@pytest.mark.parametrize("api", MODELS)
+def test_instructions_between_messages_are_never_lost(api):
+    for accepted in (True, False):
+        sent = request_body(
+            api, user(), {"role": "system", "content": "Be brief."}, facts={"system_messages": accepted}
+        )
+        assert "Be brief." in str(sent)
+
+
+def test_a_budget_that_is_closest_to_xhigh_is_not_sent_as_that_level():
+    body = request_body(ANTHROPIC, thinking={"budget": 20_000}, facts={"thinking": "adaptive"})
+    assert body["output_config"] == {"effort": "max"}
+
+
+def test_documents_with_the_same_title_have_different_names_at_bedrock():
+    document = {"type": "document", "media_type": "application/pdf", "data": "AA==", "title": "A: b"}
+    (message,) = request_body("bedrock-converse", user([document, document, text("?")]))["messages"]
+    assert [block["document"]["name"] for block in message["content"][:2]] == ["A b", "A b 2"]

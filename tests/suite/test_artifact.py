@@ -25,7 +25,16 @@ from streamconform.model.case import (
     RoundTripCase,
 )
 from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf, Present
-from streamconform.model.request import Exactly, Fields, Items, JsonText, OneOf, RequestExpectation, SameAs
+from streamconform.model.request import (
+    Alternative,
+    Exactly,
+    Fields,
+    Items,
+    JsonText,
+    OneOf,
+    RequestExpectation,
+    SameAs,
+)
 from streamconform.model.trial import DELIVERY_SETS, FAULT_SETS, SAMPLED, RoundTrip, supported_inputs
 from streamconform.schemas import find_problems
 from streamconform.suite.build import COMMON
@@ -127,8 +136,18 @@ def read_request(entry):
         may=read_wanted(entry["may"]),
         must_not=tuple(entry["must_not"]),
         headers=read_leaves(entry["headers"]),
-        path=read_wanted(entry["path"]) if "path" in entry else None,
+        path=read_path(entry),
+        when=tuple(
+            Alternative(
+                read_leaves(each["if"]["headers"]), read_path(each["if"]), read_request(each["expect"])
+            )
+            for each in entry.get("when", ())
+        ),
     )
+
+
+def read_path(entry):
+    return read_wanted(entry["path"]) if "path" in entry else None
 
 
 def expand_all(case):

@@ -21,6 +21,7 @@ NEEDS_PROVIDER_TOOLS = {
     "anthropic-messages/requests-blocks/paused-answer-with-thinking",
     "anthropic-messages/requests-history/paused-answer",
     "anthropic-messages/requests-history/server-tool-and-its-result",
+    "anthropic-messages/requests-versions/document-of-an-earlier-answer",
     "bedrock-converse/requests-results/server-tool-and-its-result",
     "bedrock-invoke/requests-history/server-tool-and-its-result",
     "google-generate/requests-history/server-tool",
@@ -53,6 +54,15 @@ def test_thinking_and_signatures_gate_cases_of_most_apis(capability, apis):
     skipped = list_skipped(capability)
     assert len({id_.partition("/")[0] for id_ in skipped}) == apis
     assert len(skipped) < len(REQUESTS) / 4
+
+
+@pytest.mark.parametrize(
+    ("capability", "apis"), [("attachments", 8), ("system_messages", 6), ("stateful", 2)]
+)
+def test_files_instructions_and_stored_answers_gate_cases_of_the_apis_that_have_them(capability, apis):
+    skipped = list_skipped(capability)
+    assert len({id_.partition("/")[0] for id_ in skipped}) == apis
+    assert len(skipped) < len(REQUESTS) / 10
 
 
 def test_a_client_that_claims_nothing_optional_still_has_most_request_cases():

@@ -25,6 +25,7 @@ from streamconform.model.case import AnyCase, CallCase, Case, Counts, Expectatio
 from streamconform.model.cassette import Cassette
 from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf, Present
 from streamconform.model.request import (
+    Alternative,
     Exactly,
     Fields,
     Items,
@@ -289,7 +290,18 @@ def _export_request(expect: RequestExpectation) -> Json:
         "must_not": expect.must_not,
         "headers": {name: export_wanted(leaf) for name, leaf in expect.headers.items()},
     }
-    return entry if expect.path is None else entry | {"path": export_wanted(expect.path)}
+    if expect.path is not None:
+        entry["path"] = export_wanted(expect.path)
+    if expect.when:
+        entry["when"] = [_export_alternative(alternative) for alternative in expect.when]
+    return entry
+
+
+def _export_alternative(alternative: Alternative) -> Json:
+    conditions: Json = {"headers": {name: export_wanted(leaf) for name, leaf in alternative.headers.items()}}
+    if alternative.path is not None:
+        conditions["path"] = export_wanted(alternative.path)
+    return {"if": conditions, "expect": _export_request(alternative.expect)}
 
 
 def export_wanted(expected: Wanted) -> Json:

@@ -118,7 +118,11 @@ API: Final = Api(
         instructions=("system", "toolConfig.tools"),
         thoughts=frozenset({"reasoningContent"}),
         marks=frozenset({"cachePoint"}),
-        call_ids=(("messages", "*", "content", "*", "toolUse", "toolUseId"),),
+        call_ids=(
+            ("messages", "*", "content", "*", "toolUse", "toolUseId"),
+            # "Messages can't contain duplicate document names" (maximhq/bifrost#7003)
+            ("messages", "*", "content", "*", "document", "name"),
+        ),
     ),
     key=Key(
         header="authorization",

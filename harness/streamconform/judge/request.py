@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
+
+from msgspec import Struct
 
 from streamconform.apis import APIS
 from streamconform.judge.compare import FAILED_VERDICT, check_rule
@@ -13,6 +16,7 @@ from streamconform.judge.request_ids import find_repeated_ids
 from streamconform.model.case import Level
 from streamconform.model.leaf import Leaf
 from streamconform.model.request import (
+    Alternative,
     Exactly,
     Fields,
     Items,
@@ -29,6 +33,7 @@ from streamconform.suite.request_expectation import serialize_value
 UNIQUE_IDS_PATH: Final = "invariant.unique-ids"
 # Not None, because a member sent as null differs from an absent member.
 _ABSENT: Final = object()
+_NOT_SENT: Final = "not sent"
 _MAX_LOCATIONS: Final = 5
 """The maximum number of locations to list in a message for a path with `*`."""
 _MAX_DEPTH: Final = 128
@@ -55,31 +60,72 @@ def compare_request(api: str, expect: RequestExpectation, got: Any, level: Level
     # Cases compare meaning, so equivalent spellings of a body are normalized before the comparison.
     form = APIS[api].requests
     canonical = form.canonical(dict(body))
-    yield from _compare_value("body", expect.must, canonical, level, canonical)
-    yield from _compare_value("body", expect.should, canonical, lower_level(level, "should"), canonical)
-    yield from _compare_value("body", expect.may, canonical, "may", canonical)
-    for path in expect.must_not:
-        yield _check_absent(path, canonical, level)
     headers = request.get("headers")
     # HTTP header names are case-insensitive.
     lowered = {str(k).lower(): v for k, v in headers.items()} if isinstance(headers, Mapping) else {}
-    for name, leaf in expect.headers.items():
-        yield _check_leaf(f"headers.{name}", leaf, lowered.get(name, _ABSENT), level)
-    if expect.path is not None:
-        yield _check_leaf("path", expect.path, request.get("path", _ABSENT), level)
+    sent = Sent(canonical, lowered, request.get("path", _ABSENT))
+    yield from _compare_parts(expect, sent, level)
+    alternative = next((each for each in expect.when if _applies(each, sent)), None)
+    if alternative is not None:
+        note = _describe_conditions(alternative, sent)
+        yield from (_add_note(check, note) for check in _compare_parts(alternative.expect, sent, level))
     yield check_rule(UNIQUE_IDS_PATH, level, find_repeated_ids(form.call_ids, canonical))
+
+
+class Sent(Struct, frozen=True):
+    """A request as it was sent, with its body in canonical form."""
+
+    body: Mapping[str, Any]
+    headers: Mapping[str, Any]
+    """By lower-case name."""
+    path: Any
+
+
+def _compare_parts(expect: RequestExpectation, sent: Sent, level: Level) -> Iterator[Check]:
+    yield from _compare_value("body", expect.must, sent.body, level, sent.body)
+    yield from _compare_value("body", expect.should, sent.body, lower_level(level, "should"), sent.body)
+    yield from _compare_value("body", expect.may, sent.body, "may", sent.body)
+    for path in expect.must_not:
+        yield _check_absent(path, sent.body, level)
+    for name, leaf in expect.headers.items():
+        yield _check_leaf(f"headers.{name}", leaf, sent.headers.get(name, _ABSENT), level)
+    if expect.path is not None:
+        yield _check_leaf("path", expect.path, sent.path, level)
+
+
+def _applies(alternative: Alternative, sent: Sent) -> bool:
+    path = None if sent.path is _ABSENT else sent.path
+    return (alternative.path is None or matches_leaf(alternative.path, path)) and all(
+        matches_leaf(leaf, sent.headers.get(name)) for name, leaf in alternative.headers.items()
+    )
+
+
+def _describe_conditions(alternative: Alternative, sent: Sent) -> str:
+    """Return what the client sent, as far as it chose the alternative; empty if there is no condition."""
+    named = [f"`{name}: {sent.headers.get(name, '')}`" for name in alternative.headers]
+    if alternative.path is not None:
+        named.append(f"`{sent.path}`")
+    return f"in a request with {' and '.join(named)}" if named else ""
+
+
+def _add_note(check: Check, note: str) -> Check:
+    """Return the check with the note, if its message is a sentence about what was sent."""
+    if not note or check.message in (None, _NOT_SENT):
+        return check
+    return replace(check, message=f"{check.message} ({note})")
 
 
 def list_check_paths(expect: RequestExpectation) -> Iterator[str]:
     """Yield the path of every check that may be made on a request."""
     yield "body"
-    for fields in (expect.must, expect.should, expect.may):
-        yield from _list_paths("body", fields)
-    yield from (f"body.{path}" for path in expect.must_not)
-    yield from (f"headers.{name}" for name in expect.headers)
-    if expect.path is not None:
-        yield "path"
     yield UNIQUE_IDS_PATH
+    for part in (expect, *(alternative.expect for alternative in expect.when)):
+        for fields in (part.must, part.should, part.may):
+            yield from _list_paths("body", fields)
+        yield from (f"body.{path}" for path in part.must_not)
+        yield from (f"headers.{name}" for name in part.headers)
+        if part.path is not None:
+            yield "path"
 
 
 def _list_paths(path: str, expected: Wanted) -> Iterator[str]:
@@ -185,7 +231,7 @@ def _make_check(path: str, expected: Wanted, got: Any, level: Level, *, holds: b
 
 
 def _describe_absence(got: Any) -> str | None:
-    return "not sent" if got is _ABSENT else None
+    return _NOT_SENT if got is _ABSENT else None
 
 
 def _check_absent(path: str, body: Mapping[str, Any], level: Level) -> Check:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from streamconform.adapters.interface import Observation
 from streamconform.errors import Problem
@@ -69,9 +69,9 @@ def get_checked_paths(trial: AnyTrial, claims: Claims) -> CheckedPaths:
     if isinstance(trial, Call):
         expect = trial.case.expect
         if isinstance(expect, RequestExpectation):
-            paths = frozenset(list_check_paths(expect))
-        else:
-            paths = frozenset(check.path for check in check_output(trial, None))
+            certain = frozenset(list_check_paths(structs.replace(expect, when=())))
+            return CheckedPaths(certain, frozenset(list_check_paths(expect)))
+        paths = frozenset(check.path for check in check_output(trial, None))
         return CheckedPaths(paths, paths)
     if isinstance(trial, RoundTrip):
         paths = list_round_trip_paths(trial, claims)

@@ -26,6 +26,8 @@ Capability = Literal[
     "documents",
     "stateful",
     "round_trips",
+    "attachments",
+    "system_messages",
     "requests",
     "compaction",
     "heal",
@@ -50,6 +52,8 @@ CLAIMED_BY_NAME: Final[Claims] = frozenset(
         "documents",
         "stateful",
         "round_trips",
+        "attachments",
+        "system_messages",
         "requests",
         "compaction",
         "heal",
@@ -62,7 +66,8 @@ CLAIMED_BY_NAME: Final[Claims] = frozenset(
 
 Otherwise, a program that does not know `call` could not opt out of functions, and one that does not know
 `stream` would read a document as a stream. Clients that rely on the server to keep the history, or that
-shorten it on purpose, are rare.
+shorten it on purpose, are rare, and so are those that can send every kind of file, or instructions between
+messages.
 """
 OF_STREAMS: Final[Claims] = CAPABILITIES - CLAIMED_BY_NAME
 """The claims of an implementation that does not list its capabilities."""

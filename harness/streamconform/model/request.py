@@ -65,3 +65,14 @@ class RequestExpectation(Struct, frozen=True):
     """By lower-case name."""
     path: Leaf | None = None
     """The path of the URL."""
+    when: tuple[Alternative, ...] = ()
+    """The first one whose conditions the request meets is expected too."""
+
+
+class Alternative(Struct, frozen=True):
+    """What is expected in addition, if the client sent these headers to this path."""
+
+    headers: Mapping[str, Leaf]
+    """By lower-case name."""
+    path: Leaf | None
+    expect: RequestExpectation

@@ -9,11 +9,11 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
-from streamconform.model.case import AnyCase, CallCase, Case
+from streamconform.model.case import AnyCase, CallCase, Case, RoundTripCase
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 
-CasePath = Literal["stream", "document", "request"]
+CasePath = Literal["stream", "document", "request", "replay"]
 """What an implementation does with an API in a case."""
 PATHS: Final[tuple[CasePath, ...]] = get_args(CasePath)
 FILE: Final = "kinds.yaml"
@@ -54,9 +54,13 @@ class Kinds:
 
 def find_path(case: AnyCase) -> CasePath | None:
     """Return what an implementation does in `case`, or None if that is something else."""
-    if isinstance(case, Case):
-        return "stream" if case.stream else "document"
-    return "request" if isinstance(case, CallCase) and case.kind == "request" else None
+    match case:
+        case Case():
+            return "stream" if case.stream else "document"
+        case RoundTripCase():
+            return "replay"
+        case CallCase():
+            return "request" if case.kind == "request" else None
 
 
 def read_kinds(specs: Path) -> Kinds:

@@ -338,13 +338,12 @@ def _check_source(document: reader.Document) -> Iterator[Problem]:
 
 
 def _check_matchers(document: reader.Document) -> Iterator[Problem]:
-    """Yield the invalid matchers in expected requests."""
+    """Yield the mistakes in expected requests: invalid matchers and alternatives."""
     for i, entry in enumerate(document.value["cases"]):
         for expect_path, expect in _list_requests(get_kind(document.value), entry):
-            for name in ("must", "should", "may"):
-                for path, message in request_expectation.find_matcher_errors(expect.get(name, {}), (name,)):
-                    value_path = ("cases", i, *expect_path, *path)
-                    yield document.problem(value_path, f"`{'.'.join(map(str, path))}`: {message}")
+            for path, message in request_expectation.find_errors(expect):
+                value_path = ("cases", i, *expect_path, *path)
+                yield document.problem(value_path, f"`{'.'.join(map(str, path))}`: {message}")
 
 
 def _list_requests(kind: str, entry: Mapping[str, Any]) -> Iterator[tuple[ValuePath, Mapping[str, Any]]]:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from streamconform.model.leaf import Leaf
 from streamconform.model.request import (
+    Alternative,
     Exactly,
     Fields,
     Items,
@@ -28,11 +30,23 @@ def parse(expect: Mapping[str, Any]) -> RequestExpectation:
         should=_parse_fields(expect.get("should", {})),
         may=_parse_fields(expect.get("may", {})),
         must_not=tuple(expect.get("must_not", ())),
-        headers={
-            name.lower(): expectation.parse_leaf(value) for name, value in expect.get("headers", {}).items()
-        },
-        path=expectation.parse_leaf(expect["path"]) if "path" in expect else None,
+        headers=_parse_headers(expect),
+        path=_parse_path(expect),
+        when=tuple(map(_parse_alternative, expect.get("when", ()))),
     )
+
+
+def _parse_alternative(entry: Mapping[str, Any]) -> Alternative:
+    conditions = entry.get("if", {})
+    return Alternative(_parse_headers(conditions), _parse_path(conditions), parse(entry))
+
+
+def _parse_headers(holder: Mapping[str, Any]) -> dict[str, Leaf]:
+    return {name.lower(): expectation.parse_leaf(value) for name, value in holder.get("headers", {}).items()}
+
+
+def _parse_path(holder: Mapping[str, Any]) -> Leaf | None:
+    return expectation.parse_leaf(holder["path"]) if "path" in holder else None
 
 
 def parse_value(value: Any) -> Wanted:
@@ -54,6 +68,21 @@ def parse_value(value: Any) -> Wanted:
             return expectation.parse_leaf(value)
         case _:
             return _parse_fields(value)
+
+
+def find_errors(expect: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the path and the message of every mistake in `expect` that the schema cannot find."""
+    for name in ("must", "should", "may"):
+        yield from find_matcher_errors(expect.get(name, {}), (name,))
+    alternatives = expect.get("when", ())
+    for i, entry in enumerate(alternatives):
+        path, is_last = ("when", i), i == len(alternatives) - 1
+        if "if" not in entry and not is_last:
+            yield path, "an alternative without `if` always applies, so it must be the last"
+        if is_last and not entry.keys() - {"if"}:
+            yield path, "the last alternative expects nothing; leave it out"
+        for inner, message in find_errors(entry):
+            yield (*path, *inner), message
 
 
 def find_matcher_errors(

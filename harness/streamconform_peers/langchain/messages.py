@@ -68,7 +68,7 @@ def _convert_part(part: Part) -> dict[str, Any]:
         case {"type": "json", "value": value}:
             return {"type": "text", "text": json.dumps(value)}
         case _:
-            return dict(part)
+            return {"type": "text", "text": part["text"]}
 
 
 def build_prompt(run: Any) -> Any:
@@ -109,4 +109,7 @@ def convert_tools(api: str, tools: Iterable[Mapping[str, Any]]) -> list[dict[str
             }
             for tool in tools
         ]
-    return [{"type": "function", "function": dict(tool)} for tool in tools]
+    return [
+        {"type": "function", "function": {key: value for key, value in tool.items() if key != "cache"}}
+        for tool in tools
+    ]

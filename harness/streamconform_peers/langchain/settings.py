@@ -16,6 +16,17 @@ TOOL_CHOICES: Final[Mapping[str, Mapping[str, Any]]] = {
     "cohere-chat": {"required": "REQUIRED", "none": "NONE", "auto": None},
 }
 """LangChain's values for `tool_choice`, by API; some integrations pass through the provider's own value."""
+_SAMPLING: Final = {name: name for name in ("temperature", "top_p", "top_k", "seed")}
+_PENALTIES: Final = {name: name for name in ("presence_penalty", "frequency_penalty")}
+OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
+    "openai-chat": {**_SAMPLING, **_PENALTIES, "stop": "stop", "service_tier": "service_tier"},
+    "openai-responses": {**_SAMPLING, "service_tier": "service_tier"},
+    "anthropic-messages": {**_SAMPLING, "stop": "stop_sequences"},
+    "google-generate": {**_SAMPLING, "stop": "stop"},
+    "ollama-chat": {**_SAMPLING, "stop": "stop"},
+    "cohere-chat": {"temperature": "temperature", "top_p": "p", "top_k": "k", "seed": "seed", "stop": "stop"},
+}
+"""Options of conversations, each with its name in the API's chat model."""
 OPENAI_HOST: Final = "api.openai.com"
 CACHE_CONTROLS: Final[Mapping[str, Mapping[str, str]]] = {
     "short": {"type": "ephemeral"},
@@ -26,7 +37,10 @@ CACHE_CONTROLS: Final[Mapping[str, Mapping[str, str]]] = {
 
 def build_settings(conversation: Mapping[str, Any], api: str) -> dict[str, Any]:
     """Return the keyword arguments of the chat model's class."""
-    settings = {"temperature": conversation["temperature"]} if "temperature" in conversation else {}
+    names = OPTIONS.get(api, _SAMPLING)
+    settings = {name: conversation[key] for key, name in names.items() if key in conversation}
+    if "logprobs" in conversation and api == "openai-chat":
+        settings |= {"logprobs": True, "top_logprobs": conversation["logprobs"]}
     if "max_tokens" in conversation:
         settings[MAX_TOKENS_FIELDS.get(api, "max_tokens")] = conversation["max_tokens"]
     cache, session = conversation.get("cache"), conversation.get("session")
@@ -47,7 +61,8 @@ def build_tool_choice(conversation: Mapping[str, Any], api: str) -> dict[str, An
     """Return the keyword arguments of `bind_tools` other than the tools."""
     keywords: dict[str, Any] = {}
     if (choice := conversation.get("tool_choice")) is not None:
-        name = choice["name"] if isinstance(choice, Mapping) else choice
+        # LangChain passes the allowed tools on only in the provider's own form.
+        name = choice.get("name", choice.get("mode")) if isinstance(choice, Mapping) else choice
         keywords["tool_choice"] = TOOL_CHOICES.get(api, TOOL_CHOICES["openai-chat"]).get(name, name)
     if "parallel_tool_calls" in conversation and api in (
         "openai-chat",

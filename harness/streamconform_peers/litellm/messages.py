@@ -116,4 +116,4 @@ def _convert_part(part: AnswerBlock) -> dict[str, Any]:
         case {"type": "json", "value": value}:
             return {"type": "text", "text": json.dumps(value)}
         case _:
-            return dict(part)
+            return {"type": "text", "text": part["text"]}

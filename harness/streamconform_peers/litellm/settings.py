@@ -21,7 +21,19 @@ CACHE_CONTROLS: Final[Mapping[str, Mapping[str, str]]] = {
     "long": {"type": "ephemeral", "ttl": "1h"},
 }
 """Anthropic's and Bedrock's `cache_control` for each value of a conversation's `cache`."""
-SAME_NAMES: Final = ("parallel_tool_calls", "max_tokens", "temperature")
+SAME_NAMES: Final = (
+    "parallel_tool_calls",
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "seed",
+    "presence_penalty",
+    "frequency_penalty",
+    "stop",
+    "service_tier",
+    "user",
+)
 """Options with the same name in LiteLLM and in conversations."""
 
 
@@ -36,12 +48,14 @@ def build_arguments(conversation: Mapping[str, Any], api: str) -> dict[str, Any]
         **_build_thinking(conversation.get("thinking")),
     }
     if tools := conversation.get("tools"):
-        arguments["tools"] = [{"type": "function", "function": dict(tool)} for tool in tools]
+        functions = [{key: value for key, value in tool.items() if key != "cache"} for tool in tools]
+        arguments["tools"] = [{"type": "function", "function": function} for function in functions]
     if (output := conversation.get("output_schema")) is not None:
         arguments["response_format"] = {"type": "json_schema", "json_schema": {"name": "answer", **output}}
     if (choice := conversation.get("tool_choice")) is not None:
-        is_tool = isinstance(choice, Mapping)
-        arguments["tool_choice"] = {"type": "function", "function": dict(choice)} if is_tool else choice
+        arguments["tool_choice"] = _build_tool_choice(choice)
+    if "logprobs" in conversation:
+        arguments |= {"logprobs": True, "top_logprobs": conversation["logprobs"]}
     if api == "openai-chat" and cache != "none":
         fields = {
             "prompt_cache_key": conversation.get("session"),
@@ -55,6 +69,17 @@ def get_prefix(conversation: Mapping[str, Any] | None, default: str) -> str:
     """Return the model name's prefix: LiteLLM's prefix for the conversation's host, or else `default`."""
     host = (conversation or {}).get("facts", {}).get("host", "")
     return HOST_PREFIXES.get(host, default) if default == "openai" else default
+
+
+def _build_tool_choice(choice: Any) -> Any:
+    match choice:
+        case {"allowed": names, "mode": mode}:
+            tools = [{"type": "function", "function": {"name": name}} for name in names]
+            return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}}
+        case {"name": _}:
+            return {"type": "function", "function": dict(choice)}
+        case _:
+            return choice
 
 
 def _build_thinking(thinking: Any) -> dict[str, Any]:

@@ -8,6 +8,13 @@ export class AnswerRecorder {
     this.#emit = emit;
     this.content = [];
     this.raised = null; // the exception that the library raised
+    this.first = null; // the outcome of the first answer of a conversation
+  }
+
+  // Forgets an answer that is finished, so that the next one of a conversation can be recorded.
+  startNext() {
+    this.content = [];
+    this.#open = null;
   }
 
   // Starts a block and returns its index. `index` is given if the library numbers blocks itself.
@@ -82,7 +89,10 @@ export class AnswerRecorder {
     if (status === "error") stop = { reason: "error", raw: stop.raw ?? null };
     if (status === "incomplete") stop = { reason: null, raw: null };
     this.#emit(status === "complete" ? { type: "done", stop } : { type: "error", status, error });
-    return { status, stop, error, content: content.map((block) => block ?? { type: "other", kind: "none" }), ...rest };
+    const blocks = content.map((block) => block ?? { type: "other", kind: "none" });
+    const outcome = { status, stop, error, content: blocks, ...rest };
+    this.first ??= outcome;
+    return outcome;
   }
 
   #emitBlockEvent(index, step, fields) {

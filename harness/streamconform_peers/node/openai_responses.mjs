@@ -1,4 +1,4 @@
-// Responses through openai: `client.responses.stream(…)` with its events, and `finalResponse()`.
+// Responses through openai: `client.responses.stream(…)` with its events, and `finalResponse()`, which is the response.
 
 import { buildStop, describeError, parseArguments } from "./normal_form.mjs";
 import { convertItem, readUsage } from "./openai_items.mjs";
@@ -14,15 +14,13 @@ export async function readResponses(client, params, answer, readProviderError) {
       response = event.response ?? response;
       handleEvent(event, answer, indexes);
     });
-    const outcome = buildOutcome(await stream.finalResponse(), indexes);
+    response = await stream.finalResponse();
+    const outcome = buildOutcome(response, indexes);
     endCalls(outcome, indexes, answer);
-    return answer.finish(outcome);
+    return { response, outcome: answer.finish(outcome) };
   } catch (error) {
-    return answer.finish({
-      ...buildOutcome(response, indexes),
-      content: answer.content,
-      ...describeError(error, readProviderError),
-    });
+    const read = { ...buildOutcome(response, indexes), content: answer.content };
+    return { response, outcome: answer.finish({ ...read, ...describeError(error, readProviderError) }) };
   }
 }
 

@@ -2,8 +2,9 @@
 // `http`.
 //
 // An adapter calls `serve(adapter)`. `adapter(run, answer)` uses the library as its documentation shows, reports to the
-// recorder `answer`, and returns the outcome from `answer.finish`. The program's first argument contains the package and the
-// claims.
+// recorder `answer`, and returns the outcome from `answer.finish`. If the run has a conversation, the adapter sends it instead
+// of the request, continues it with `run.turns`, and reports each answer, the last one last. The program's first argument
+// contains the package and the claims.
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -39,13 +40,14 @@ async function runTrial(message, adapter) {
   const { mode, base_url: url, api_key: key } = message.input;
   if (mode !== "http") return { skipped: { reason: `input mode ${mode} is not supported, only http` } };
   const { api, model, pricing } = message;
-  const run = { api, model, pricing, url, key };
+  const run = { api, model, pricing, url, key, conversation: message.conversation, turns: message.turns ?? [] };
   run.request = structuredClone(message.request ?? {});
   const wantsEvents = message.want.includes("events");
   const answer = new AnswerRecorder((event) => wantsEvents && send({ op: "event", id: message.id, event }));
   try {
     const outcome = await adapter(run, answer);
-    return answer.raised ? { outcome, raised: answer.raised } : { outcome };
+    const first = answer.first && answer.first !== outcome ? { first: answer.first } : {};
+    return { ...first, outcome, ...(answer.raised && { raised: answer.raised }) };
   } catch (error) {
     if (isRaisedByLibrary(error)) return { raised: describeRaised(error) };
     return { errored: { message: String(error), traceback: error?.stack ?? null } };

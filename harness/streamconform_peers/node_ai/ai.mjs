@@ -1,9 +1,12 @@
-// Adapter for ai, the AI SDK, and its providers: `streamText(…)` and the parts of its `stream`.
+// Adapter for ai, the AI SDK, and its providers: `streamText(…)` and the parts of its `stream`. In a conversation, the SDK runs
+// the tools, and `responseMessages` are added to the messages, as the guide says.
 
-import { jsonSchema, streamText, tool } from "ai";
+import { generateText, isStepCount, jsonSchema, streamText, tool } from "ai";
+import { countAnswers, ResultQueue } from "../node/conversation.mjs";
 import { describeError, parseArguments, readTools, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { serve } from "../node/protocol.mjs";
 import { convertFirstUsage, readProviderError, readUsage } from "./ai_convert.mjs";
+import { convertMessages, convertSettings, convertTools } from "./ai_messages.mjs";
 import { MODEL_BUILDERS } from "./ai_models.mjs";
 
 const STOP_REASONS = {
@@ -20,20 +23,59 @@ for (const reason of ["IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"]) RAW_STOP_
 serve(adapter);
 
 async function adapter(run, answer) {
-  const result = streamText({
+  if (run.conversation) return converse(run, answer);
+  const tools = readTools(run.request).map(([name, description, schema]) => [
+    name,
+    tool({ description, inputSchema: jsonSchema(schema) }),
+  ]);
+  const prompt = { prompt: "Hello.", tools: Object.fromEntries(tools) };
+  return readSteps(streamText({ ...prompt, ...buildOptions(run) }), answer);
+}
+
+function buildOptions(run) {
+  return {
     model: MODEL_BUILDERS[run.api]({ apiKey: run.key }, run.url, run.model),
-    prompt: "Hello.",
-    tools: Object.fromEntries(
-      readTools(run.request).map(([name, description, schema]) => [
-        name,
-        tool({ description, inputSchema: jsonSchema(schema) }),
-      ]),
-    ),
     maxRetries: 0,
     abortSignal: AbortSignal.timeout(TIMEOUT_SECONDS * 1000),
     onError: () => {}, // by default the SDK logs the error
-  });
-  const indexes = new Map(); // maps a part's id to its block's index
+  };
+}
+
+// Sends the conversation and its turns. The SDK goes on by itself until it has no results, or the caller adds messages.
+async function converse(run, answer) {
+  const { conversation, api, turns } = run;
+  const settings = convertSettings(conversation, api);
+  const isForced = settings.toolChoice === "required" || settings.toolChoice?.type === "tool";
+  const options = {
+    ...settings,
+    tools: convertTools(conversation, new ResultQueue(turns)),
+    ...buildOptions(run),
+    // Only the first answer must have a call: the SDK rejects an answer without one, which ends the conversation.
+    prepareStep: ({ stepNumber }) => (isForced && stepNumber > 0 ? { toolChoice: "auto" } : undefined),
+  };
+  const messages = convertMessages(conversation.messages, api);
+  if (conversation.stream === false) return readText(await generateText({ ...options, messages }), answer);
+  for (let done = 0; ; ) {
+    const planned = countAnswers(turns.slice(done));
+    const result = streamText({ ...options, messages, stopWhen: isStepCount(planned) });
+    const outcome = await readSteps(result, answer);
+    done += planned;
+    const isShort = outcome.status !== "complete" || (await result.steps).length < planned;
+    if (isShort || done > turns.length) return outcome;
+    messages.push(...(await result.responseMessages), ...convertMessages(turns[done - 1].messages ?? [], api));
+    answer.startNext();
+  }
+}
+
+// Reads an answer that was not streamed; only the request is judged.
+function readText({ text }, answer) {
+  answer.addPiece("text", text);
+  return answer.finish({ status: "complete", stop: { reason: "stop", raw: null } });
+}
+
+// Reads the steps of a stream, each of which is an answer, and returns the outcome of the last one.
+async function readSteps(result, answer) {
+  let indexes = new Map(); // maps a part's id to its block's index
   let failed = null;
   let begin = null; // Anthropic's first counts, for answers that do not end
   let end = {};
@@ -41,7 +83,11 @@ async function adapter(run, answer) {
     for await (const part of result.stream) {
       if (part.type === "error") failed ??= part.error;
       else if (part.type === "abort") failed ??= new Error("aborted");
-      else if (part.type === "finish-step") {
+      else if (part.type === "start-step" && end.type) {
+        finishStep(end, failed, answer);
+        answer.startNext();
+        [indexes, begin, end] = [new Map(), null, {}];
+      } else if (part.type === "finish-step") {
         end = {
           ...part,
           usage: part.usage.inputTokens === undefined && begin ? convertFirstUsage(begin) : readUsage(part.usage),
@@ -54,10 +100,13 @@ async function adapter(run, answer) {
   } catch (error) {
     failed ??= error;
   }
-  const { finishReason, rawFinishReason: raw = null, response } = end;
+  return finishStep(end, failed, answer);
+}
+
+function finishStep({ finishReason, rawFinishReason: raw = null, response, usage = null }, failed, answer) {
   // the SDK invents an id with this prefix if the stream has none
   const id = response?.id?.startsWith("aitxt-") ? null : (response?.id ?? null);
-  const fields = { usage: end.usage ?? null, model: response?.modelId ?? null, response_id: id };
+  const fields = { usage, model: response?.modelId ?? null, response_id: id };
   endCalls(answer, failed ? "error" : finishReason);
   if (failed) return answer.finish({ stop: { raw }, ...describeError(failed, readProviderError), ...fields });
   // Not all providers report a cut stream as `interrupted`; with others, its finish reason is `other`, without a raw reason.

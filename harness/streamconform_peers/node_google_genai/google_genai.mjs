@@ -1,9 +1,12 @@
-// Adapter for @google/genai: `for await (const chunk of await ai.models.generateContentStream(…))`; callers join the parts.
+// Adapter for @google/genai: `for await (const chunk of await ai.models.generateContentStream(…))`; callers join the parts. In a
+// conversation, `ai.chats` keeps the history: `chat.sendMessageStream({ message })`.
 
 import { ApiError, GoogleGenAI } from "@google/genai";
+import { matchResults } from "../node/conversation.mjs";
 import { buildStop, describeError, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { serve } from "../node/protocol.mjs";
 import { CallAssembler } from "./google_calls.mjs";
+import { convertContent, convertResult } from "./google_turns.mjs";
 
 const FILTER_REASONS =
   "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR JAILBREAK ESCALATION PUP_LIMITED_DISABLED IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION";
@@ -25,18 +28,41 @@ async function adapter(run, answer) {
   // The client rejects fields that only Vertex AI has, unless it is created for Vertex AI.
   const vertexai = Boolean(run.request.toolConfig?.functionCallingConfig?.streamFunctionCallArguments);
   const ai = new GoogleGenAI({ vertexai, apiKey: run.key, httpOptions });
+  if (run.turns.length) return converse(ai, run, answer);
+  return (await readAnswer(() => ai.models.generateContentStream(buildParameters(run)), answer)).outcome;
+}
+
+// Sends the conversation and its turns; the chat adds the answers to its history.
+async function converse(ai, run, answer) {
+  const { model, contents, config } = buildParameters(run);
+  const chat = ai.chats.create({ model, config, history: contents.slice(0, -1) });
+  let { outcome, calls } = await readAnswer(() => chat.sendMessageStream({ message: contents.at(-1).parts }), answer);
+  for (const { results, messages = [] } of run.turns) {
+    if (outcome.status === "error") break;
+    const parts = matchResults(calls, results).map(([call, result]) => convertResult(result, call.id));
+    const message = [...parts, ...messages.flatMap(({ content }) => convertContent(content))];
+    answer.startNext();
+    ({ outcome, calls } = await readAnswer(() => chat.sendMessageStream({ message }), answer));
+  }
+  return outcome;
+}
+
+// Returns the outcome and the client's calls, as the library returns them.
+async function readAnswer(open, answer) {
+  const received = [];
   let raw = null;
   let blocked = null;
   const fields = {};
   const calls = new CallAssembler(answer);
   try {
-    for await (const chunk of await ai.models.generateContentStream(buildParameters(run))) {
+    for await (const chunk of await open()) {
       Object.assign(
         fields,
         dropUndefined({ usage: chunk.usageMetadata, model: chunk.modelVersion, response_id: chunk.responseId }),
       );
       const candidate = chunk.candidates?.find(({ index = 0 }) => index === 0);
       for (const part of candidate?.content?.parts ?? []) handlePart(part, answer, calls);
+      received.push(...(chunk.functionCalls ?? []));
       if (chunk.usageMetadata) answer.reportUsage(readUsage(chunk.usageMetadata));
       raw = candidate?.finishReason ?? raw;
       blocked = chunk.promptFeedback?.blockReason ?? blocked;
@@ -48,14 +74,11 @@ async function adapter(run, answer) {
     const end =
       blocked && !raw ? { reason: "content_filter", raw: blocked } : buildStop(raw, STOP_REASONS, answer.content);
     const status = end.reason === "error" ? "error" : end.raw ? "complete" : "incomplete";
-    return answer.finish({ status, stop: end, ...final });
+    return { calls: received, outcome: answer.finish({ status, stop: end, ...final }) };
   } catch (error) {
     answer.endOpenBlock();
-    return answer.finish({
-      ...describeError(error, readProviderError),
-      ...fields,
-      usage: fields.usage ? readUsage(fields.usage) : null,
-    });
+    const usage = fields.usage ? readUsage(fields.usage) : null;
+    return { outcome: answer.finish({ ...describeError(error, readProviderError), ...fields, usage }) };
   }
 }
 

@@ -1,10 +1,14 @@
 // Adapter for openai: `client.chat.completions.stream(…)` and `client.responses.stream(…)`, with their events and final values.
+// In a conversation, `client.chat.completions.runTools(…)` runs the tools; for Responses, the caller adds the output and the
+// results to the input, as the guide says.
 
 import OpenAI from "openai";
+import { addTools, countAnswers, matchResults, ResultQueue } from "../node/conversation.mjs";
 import { buildStop, describeError, parseArguments, restoreOrder, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { readProviderError } from "../node/openai_errors.mjs";
 import { readResponses } from "../node/openai_responses.mjs";
 import { serve } from "../node/protocol.mjs";
+import { convertChatMessages, convertMessage, convertOutput, makeRunnable } from "./openai_turns.mjs";
 
 const STOP_REASONS = {
   stop: "stop",
@@ -24,9 +28,64 @@ async function adapter(run, answer) {
     timeout: TIMEOUT_SECONDS * 1000,
   });
   const { stream: _, ...params } = run.api === "openai-chat" ? { messages: [], ...run.request } : run.request;
-  return run.api === "openai-chat"
-    ? readChat(client, params, answer)
-    : readResponses(client, params, answer, readProviderError);
+  if (run.api === "openai-chat")
+    return run.turns.length ? runTools(client, params, run, answer) : readChat(client, params, answer);
+  if (run.conversation)
+    params.tools = addTools(
+      params.tools,
+      run.conversation,
+      ({ name }) => name,
+      (tool) => ({ type: "function", ...tool }),
+    );
+  let { outcome, response } = await readResponses(client, params, answer, readProviderError);
+  for (const { results, messages = [] } of run.turns) {
+    if (outcome.status === "error") break;
+    const calls = response.output.filter(({ type }) => type === "function_call");
+    const outputs = matchResults(calls, results).map(([call, result]) => convertOutput(call, result));
+    params.input = [...[params.input].flat(), ...response.output, ...outputs, ...messages.map(convertMessage)];
+    answer.startNext();
+    ({ outcome, response } = await readResponses(client, params, answer, readProviderError));
+  }
+  return outcome;
+}
+
+// Sends the conversation and its turns. The runner goes on by itself until an answer has no calls, or the caller adds messages.
+async function runTools(client, { tools, messages, ...params }, { conversation, turns }, answer) {
+  const queue = new ResultQueue(turns);
+  const declared = addTools(
+    tools,
+    conversation,
+    (tool) => tool.function?.name,
+    (tool) => ({ type: "function", function: tool }),
+  );
+  const runnable = declared.map((tool) => makeRunnable(tool, queue));
+  let outcome = null;
+  for (let [done, history] = [0, messages]; ; ) {
+    const planned = done + countAnswers(turns.slice(done));
+    const request = { ...params, messages: history, tools: runnable, stream: true };
+    const runner = client.chat.completions.runTools(request, { maxChatCompletions: planned - done });
+    runner.on("chatCompletion", (completion) => {
+      if (outcome) answer.startNext();
+      outcome = finishChat(completion, answer);
+      done += 1;
+    });
+    const error = await runner.done().catch((raised) => raised);
+    if (error && done < planned) {
+      if (outcome) answer.startNext();
+      return answer.finish(describeError(error, readProviderError));
+    }
+    if (error || done < planned || done > turns.length) return outcome;
+    history = [...runner.messages, ...convertChatMessages(turns[done - 1].messages ?? [])];
+  }
+}
+
+// Returns the outcome of a completion that has ended.
+function finishChat(completion, answer) {
+  const [choice] = completion.choices;
+  const done = new Set(choice?.message.tool_calls?.keys());
+  const content = convertContent(choice, done);
+  const stop = buildStop(choice?.finish_reason, STOP_REASONS, content);
+  return answer.finish({ status: "complete", stop, ...readFields(completion, content) });
 }
 
 async function readChat(client, params, answer) {

@@ -1,15 +1,17 @@
-// Adapter for @openai/agents: `getStreamedResponse(…)` of its models, through which `run()` streams. The answer is the output
-// of the event `response_done`. The provider's own events, inside `model` events, show the steps, and the answer if it does not
-// end.
+// Adapter for @openai/agents: `getStreamedResponse(…)` of its models, through which `run()` streams, and for conversations
+// `run()` itself. The answer is the output of the event `response_done`. The provider's own events, inside `model` events, show
+// the steps, and the answer if it does not end.
 
-import { OpenAIChatCompletionsModel, OpenAIResponsesModel } from "@openai/agents";
+import { MaxTurnsExceededError, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner } from "@openai/agents";
 import OpenAI from "openai";
 import { readChunks, readOpenAIUsage } from "../node/chat_pieces.mjs";
+import { isOfCaller, ResultQueue } from "../node/conversation.mjs";
 import { describeError, parseArguments, readTools, restoreOrder, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { readProviderError } from "../node/openai_errors.mjs";
 import { convertItem, readUsage } from "../node/openai_items.mjs";
 import { buildOutcome, endCalls, handleEvent } from "../node/openai_responses.mjs";
 import { serve } from "../node/protocol.mjs";
+import { buildAgent, convertMessages } from "./agents_input.mjs";
 
 serve(adapter);
 
@@ -20,6 +22,9 @@ async function adapter(run, answer) {
     maxRetries: 0,
     timeout: TIMEOUT_SECONDS * 1000,
   });
+  const Model = run.api === "openai-chat" ? OpenAIChatCompletionsModel : OpenAIResponsesModel;
+  const model = new Model(client, run.model);
+  if (run.conversation) return converse(run, model, answer);
   const tools = readTools(run.request).map(([name, description, parameters]) => ({
     type: "function",
     name,
@@ -35,10 +40,67 @@ async function adapter(run, answer) {
     handoffs: [],
     tracing: false,
   };
-  const Model = run.api === "openai-chat" ? OpenAIChatCompletionsModel : OpenAIResponsesModel;
+  return readAnswer(run.api, model.getStreamedResponse(request), answer);
+}
+
+// Sends the conversation and its turns. The library goes on by itself until an answer has no calls, or the caller adds messages.
+async function converse({ conversation, turns, api }, model, answer) {
+  let done = 0;
+  const agent = buildAgent(conversation, api, model, new ResultQueue(turns), () => isOfCaller(turns[done - 1]));
+  const runner = new Runner({ tracingDisabled: true });
+  let input = convertMessages(conversation.messages);
+  if (conversation.stream === false) return readText(await runner.run(agent, input), answer);
+  for (let outcome = null; ; ) {
+    const result = await runner.run(agent, input, { stream: true, maxTurns: turns.length + 1 });
+    const events = skipRunEvents(result);
+    try {
+      for (let first = await events.next(); !first.done; first = await events.next()) {
+        if (outcome) answer.startNext();
+        done += 1;
+        outcome = await readAnswer(api, takeAnswer(first.value, events, api), answer);
+      }
+      await result.completed;
+    } catch (error) {
+      // The caller ends the conversation at an answer, even if that has calls.
+      if (outcome?.status === "error" || error instanceof MaxTurnsExceededError) return outcome;
+      answer.startNext();
+      return answer.finish(describeError(error, readProviderError));
+    }
+    const turn = turns[done - 1];
+    if (!turn || !isOfCaller(turn)) return outcome;
+    input = [...result.history, ...convertMessages(turn.messages ?? [])];
+  }
+}
+
+// Reads an answer that was not streamed; only the request is judged.
+function readText({ finalOutput }, answer) {
+  answer.addPiece("text", finalOutput);
+  return answer.finish({ status: "complete", stop: { reason: "stop", raw: null } });
+}
+
+// Yields the events of the models.
+async function* skipRunEvents(result) {
+  for await (const { type, data } of result) if (type === "raw_model_stream_event") yield data;
+}
+
+// Yields the events of one answer, the first of which has been read. Of Responses, the provider's last event follows
+// `response_done`.
+async function* takeAnswer(first, events, api) {
+  let isDone = false;
+  for (let value = first; ; ) {
+    yield value;
+    if (isDone || (value.type === "response_done" && api === "openai-chat")) return;
+    isDone = value.type === "response_done";
+    const next = await events.next();
+    if (next.done) return;
+    value = next.value;
+  }
+}
+
+function readAnswer(api, all, answer) {
   const final = { response: null };
-  const events = readModelEvents(new Model(client, run.model).getStreamedResponse(request), final);
-  return run.api === "openai-chat" ? readChat(events, final, answer) : readResponse(events, final, answer);
+  const events = readModelEvents(all, final);
+  return api === "openai-chat" ? readChat(events, final, answer) : readResponse(events, final, answer);
 }
 
 async function* readModelEvents(events, final) {

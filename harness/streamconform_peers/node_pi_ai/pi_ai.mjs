@@ -1,9 +1,11 @@
 // Adapter for @earendil-works/pi-ai: `models.stream(model, context, options)` of a provider built with `createProvider(…)`,
-// with its events and the message from `result()`.
+// with its events and the message from `result()`, which goes into the context of the next request.
 
 import "./split_at_cr.mjs";
+import { matchResults } from "../node/conversation.mjs";
 import { readTools, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { serve } from "../node/protocol.mjs";
+import { convertConversation, convertMessages, convertOptions, convertResult } from "./pi_ai_messages.mjs";
 import { buildModels, convertCost } from "./pi_ai_models.mjs";
 
 const STOP_REASONS = { stop: "stop", length: "length", toolUse: "tool_use", error: "error" };
@@ -18,21 +20,47 @@ serve(adapter);
 
 async function adapter(run, answer) {
   const { models, model } = buildModels(run);
+  if (run.conversation) return converse(run, models, model, answer);
   const context = {
     messages: [{ role: "user", content: "Hello.", timestamp: 0 }],
     tools: readTools(run.request).map(([name, description, parameters]) => ({ name, description, parameters })),
   };
+  return (await ask(models, model, context, {}, answer, run.pricing)).outcome;
+}
+
+// Sends the conversation, and after each answer a request with the answer and its turn.
+async function converse({ conversation, turns, api, pricing }, models, model, answer) {
+  const context = convertConversation(conversation, model);
+  const options = convertOptions(conversation, api);
+  let { outcome, message } = await ask(models, model, context, options, answer, pricing);
+  for (const { results, messages = [] } of turns) {
+    if (outcome.status === "error") break;
+    const calls = message.content.filter(({ type }) => type === "toolCall");
+    const pairs = matchResults(calls, results);
+    context.messages.push(message, ...pairs.map(([call, result]) => convertResult(result, call.id)));
+    context.messages.push(...convertMessages(messages, model));
+    answer.startNext();
+    ({ outcome, message } = await ask(models, model, context, options, answer, pricing));
+  }
+  return outcome;
+}
+
+async function ask(models, model, context, options, answer, pricing) {
   const signal = AbortSignal.timeout(TIMEOUT_SECONDS * 1000);
-  const events = models.stream(model, context, { maxRetries: 0, signal });
+  const events = models.stream(model, context, { ...options, maxRetries: 0, signal });
   const ended = new Set();
   for await (const event of events) handleEvent(event, answer, ended);
   const message = await events.result();
+  return { message, outcome: finish(message, ended, answer, pricing) };
+}
+
+function finish(message, ended, answer, pricing) {
   const content = message.content.map((part, index) => ({
     ...answer.content[index],
     ...convertBlock(part, ended.has(index)),
   }));
   const usage = readUsage(message.usage);
-  const totalCost = usage && run.pricing ? convertCost(message.usage.cost, run.pricing) : null;
+  const totalCost = usage && pricing ? convertCost(message.usage.cost, pricing) : null;
   if (usage) answer.reportUsage(usage, totalCost);
   // For Responses, the status comes first: `incomplete.max_output_tokens`.
   const raw = message.rawStopReason?.split(".").at(-1) ?? null;

@@ -8,12 +8,22 @@ import * as openAICompletions from "@earendil-works/pi-ai/api/openai-completions
 import * as openAIResponses from "@earendil-works/pi-ai/api/openai-responses";
 
 // The modules themselves, not their `.lazy` wrappers, which take seconds to load an SDK while other trials stream.
-const KINDS = {
+export const KINDS = {
   "openai-chat": { api: "openai-completions", provider: "openai", path: "/v1", module: openAICompletions },
   "openai-responses": { api: "openai-responses", provider: "openai", path: "/v1", module: openAIResponses },
   "anthropic-messages": { api: "anthropic-messages", provider: "anthropic", path: "", module: anthropicMessages },
   "google-generate": { api: "google-generative-ai", provider: "google", path: "/v1beta", module: googleGenerativeAI },
   "bedrock-converse": { api: "bedrock-converse-stream", provider: "amazon-bedrock", path: "", module: bedrockConverse },
+};
+
+// The providers that pi-ai knows by name, by the host of Chat Completions.
+const PROVIDERS = {
+  "api.cerebras.ai": "cerebras",
+  "api.deepseek.com": "deepseek",
+  "api.mistral.ai": "mistral",
+  "api.x.ai": "xai",
+  "generativelanguage.googleapis.com": "google",
+  "openrouter.ai": "openrouter",
 };
 
 // The AWS SDK signs requests and needs credentials, which the replay server does not check.
@@ -24,8 +34,10 @@ Object.assign(process.env, {
 });
 
 // Returns the collection of models and its only model.
-export function buildModels({ api: kind, url, model: id, key, pricing }) {
-  const { api, provider, path, module } = KINDS[kind];
+export function buildModels({ api: kind, url, model: id, key, pricing, conversation }) {
+  const { api, path, module, ...own } = KINDS[kind];
+  const { host, thinking, max_output_tokens: maxTokens = 32000 } = conversation?.facts ?? {};
+  const provider = (kind === "openai-chat" && PROVIDERS[host]) || own.provider;
   const tiers = (pricing?.tiers ?? []).map((tier) => ({
     ...readPrices({ ...pricing, ...tier }),
     inputTokensAbove: tier.above,
@@ -36,11 +48,12 @@ export function buildModels({ api: kind, url, model: id, key, pricing }) {
     id,
     name: id,
     baseUrl: url + path,
-    reasoning: true,
-    input: ["text"],
+    reasoning: thinking !== "none",
+    input: ["text", "image"],
     cost: { ...readPrices(pricing ?? {}), tiers },
     contextWindow: 200000,
-    maxTokens: 32000,
+    maxTokens,
+    ...(thinking === "adaptive" && api === "anthropic-messages" && { compat: { forceAdaptiveThinking: true } }),
   };
   const models = createModels();
   const auth = {

@@ -68,6 +68,15 @@ class UserTurn:
 
 
 @dataclass(frozen=True, slots=True)
+class SystemTurn:
+    """Instructions of the developer between other messages."""
+
+    text: str
+    before_user: bool = False
+    """Whether the user's next message follows."""
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerTurn:
     """An answer from the model, as outcome blocks, and a result for each of the client's calls."""
 
@@ -77,7 +86,10 @@ class AnswerTurn:
     """Whether the requested model wrote the answer, through this API."""
 
 
-Turn = UserTurn | AnswerTurn
+Turn = UserTurn | SystemTurn | AnswerTurn
+
+MEDIA: Final = ("image", "document", "audio")
+"""The types of parts that are files."""
 
 
 def read_turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> Iterator[Turn]:
@@ -87,6 +99,9 @@ def read_turns(conversation: Conversation, api: str, *, ids: str = ANY_ID) -> It
     for position, message in enumerate(messages):
         if message["role"] == "user":
             yield UserTurn(_to_parts(message["content"]))
+        elif message["role"] == "system":
+            following = next((each["role"] for each in messages[position + 1 :]), None)
+            yield SystemTurn(message["content"], before_user=following == "user")
         elif message["role"] == "assistant":
             same_api = message.get("api", api) == api
             by_same_model = same_api and message.get("model", conversation["model"]) == conversation["model"]
@@ -111,8 +126,15 @@ def join_text(parts: Sequence[Block]) -> str:
 
 
 def part_text(part: Block) -> str:
-    """Return the text of one part that is not an image."""
-    return format_json(part["value"]) if part["type"] == "json" else str(part["text"])
+    """Return the text of one part that is not an image.
+
+    A file without text is named, because leaving it out silently would change what the user asks.
+    """
+    if part["type"] == "json":
+        return format_json(part["value"])
+    if "text" in part:
+        return str(part["text"])
+    return f"({part['type']} of type {part['media_type']} is left out)"
 
 
 def filter_images(parts: Sequence[Block]) -> list[Block]:
@@ -120,9 +142,14 @@ def filter_images(parts: Sequence[Block]) -> list[Block]:
     return [part for part in parts if part["type"] == "image"]
 
 
-def format_data_url(image: Block) -> str:
-    """Return an image as a data URL."""
-    return f"data:{image['media_type']};base64,{image['data']}"
+def format_data_url(media: Block) -> str:
+    """Return a file as a data URL."""
+    return f"data:{media['media_type']};base64,{media['data']}"
+
+
+def find_url(media: Block) -> str | None:
+    """Return the address of a file, which is a data URL if its bytes are given; None if it only has an id."""
+    return format_data_url(media) if "data" in media else media.get("url")
 
 
 def format_json(value: Any) -> str:

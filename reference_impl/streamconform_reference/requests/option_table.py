@@ -62,19 +62,27 @@ def read_options(
     return values
 
 
-def collect_options(conversation: Conversation, *, temperature: bool = True) -> Json:
-    """Return the values to write; `temperature` is whether the model accepts one."""
+SAMPLING: Final = ("temperature", "top_p", "top_k", "presence_penalty", "frequency_penalty")
+"""The options that models reject while they think."""
+_COPIED: Final = ("stop", "seed", "service_tier", "metadata", "user")
+"""The options whose values all APIs share."""
+
+
+def collect_options(conversation: Conversation, *, sampling: bool = True) -> Json:
+    """Return the values to write; `sampling` is whether the model accepts the options in `SAMPLING`."""
+    names = (*_COPIED, *(SAMPLING if sampling else ()))
     values = {"max_tokens": read_limit(conversation), "stream": is_streamed(conversation)}
-    if temperature:
-        values["temperature"] = conversation.get("temperature")
+    values |= {name: conversation.get(name) for name in names}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def write_options(options: Sequence[Option], values: Mapping[str, Any], body: Json) -> None:
     """Add the values to the body, each at the first member for its option; existing members stay."""
     paths = {option.name: option.path for option in reversed(options) if option.written}
-    for name in paths.keys() & values.keys():
-        holder, (*parents, key) = body, paths[name].split(".")
+    for name, path in paths.items():
+        if name not in values:
+            continue
+        holder, (*parents, key) = body, path.split(".")
         for parent in parents:
             holder = holder.setdefault(parent, {})
         holder.setdefault(key, values[name])

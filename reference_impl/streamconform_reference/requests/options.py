@@ -30,6 +30,7 @@ BUDGETS: Final[Mapping[str, int]] = {
     "low": 2048,
     "medium": 8192,
     "high": 16_384,
+    "xhigh": 24_576,
     "max": 32_768,
 }
 DEFAULT_EFFORT: Final = "medium"
@@ -45,6 +46,8 @@ class ThinkingOptions:
     by: ThinkingMode | None = None
     requested_effort: str | None = None
     requested_budget: int | None = None
+    display: str | None = None
+    """Whether the answer shows the thinking: `summarized` or `omitted`."""
 
     @property
     def by_budget(self) -> bool:
@@ -57,7 +60,9 @@ class ThinkingOptions:
         if self.requested_effort or self.requested_budget is None:
             return self.requested_effort
         budget = self.requested_budget
-        return next((level for level, tokens in BUDGETS.items() if tokens >= budget), "max")
+        # Few models know `xhigh`, so it is sent only if it is requested.
+        levels = (level for level, tokens in BUDGETS.items() if tokens >= budget and level != "xhigh")
+        return next(levels, "max")
 
     @property
     def budget(self) -> int | None:
@@ -100,7 +105,10 @@ def read_thinking(conversation: Conversation) -> ThinkingOptions | None:
     if requested == "off":
         return ThinkingOptions(off=True, by=by)
     return ThinkingOptions(
-        by=by, requested_effort=requested.get("effort"), requested_budget=requested.get("budget")
+        by=by,
+        requested_effort=requested.get("effort"),
+        requested_budget=requested.get("budget"),
+        display=requested.get("display"),
     )
 
 
@@ -138,6 +146,15 @@ def compute_default_limit(conversation: Conversation) -> int:
     """Return the default token limit: a third of the model's maximum, but at most `MAX_DEFAULT_LIMIT`."""
     maximum = read_facts(conversation).get("max_output_tokens")
     return DEFAULT_LIMIT if maximum is None else max(min(maximum // 3, MAX_DEFAULT_LIMIT), 1)
+
+
+def restrict_tools(conversation: Conversation) -> Conversation:
+    """Return the conversation with only the allowed tools, for APIs that have no list of allowed ones."""
+    choice = conversation.get("tool_choice")
+    if not isinstance(choice, Mapping) or "allowed" not in choice:
+        return conversation
+    tools = [tool for tool in conversation.get("tools", ()) if tool["name"] in choice["allowed"]]
+    return {**conversation, "tools": tools, "tool_choice": choice["mode"]}
 
 
 def build_schema(tool: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from streamconform.cli import completion, options
 from streamconform.config import read_settings
+from streamconform.model.case import AnyCase
 from streamconform.model.trial import AS_IS, AnyTrial, RoundTrip
 from streamconform.plural import format_count
 from streamconform.reports import write_text
@@ -17,8 +18,8 @@ from streamconform.run.exits import Exit
 from streamconform.run.workers import count_default_workers
 from streamconform.suggestions import suggest
 from streamconform.suite.kinds import Cell, Kinds, find_path, read_kinds
-from streamconform.suite.selection import select
-from streamconform.suite.threads import read_threads
+from streamconform.suite.selection import Selection, select
+from streamconform.suite.threads import Thread, read_threads
 from streamconform_dev.selftest.cells import list_mutant_cells
 from streamconform_dev.selftest.execute import run_groups
 from streamconform_dev.selftest.groups import SECONDS_PER_TRIAL, group_mutants
@@ -30,6 +31,7 @@ from streamconform_dev.selftest.kill import (
     find_unproven,
     make_matrix,
 )
+from streamconform_dev.selftest.own_cases import Goal, Guarded, run_own_cases
 from streamconform_dev.selftest.replay import fails_round_trip
 from streamconform_dev.selftest.table import format_table
 
@@ -65,6 +67,12 @@ def complete_innocents(ctx: click.Context, parameter: click.Parameter, incomplet
     help="Test with innocents instead: parsers that use one documented freedom each, and must not fail. With "
     "NAME, only that one. Repeatable.",
 )
+@click.option(
+    "--full",
+    is_flag=True,
+    help="Run each mutant on every case, and count the cases that catch it. Implied by --mutant, by --table, "
+    "and if only a part of the suite is selected.",
+)
 @click.option("-n", "--workers", type=click.IntRange(min=1), help="Number of parallel workers.")
 @click.option(
     "-v",
@@ -85,6 +93,9 @@ def command(
     **arguments: Any,
 ) -> None:
     """Test the suite itself: each mutant must be caught, and only by checks related to its bug.
+
+    Each mutant runs on the cases that guard against its kind of bug and, where none of them catches it, on
+    others until one does. With --full, it runs on every case, which takes twenty times as long.
 
     With --innocent: no case may fail a parser that uses a freedom that the documentation grants.
 
@@ -126,31 +137,30 @@ def _check_mutants(names: Sequence[str], arguments: Mapping[str, Any]) -> Exit:
     mutants = _find_mutants(names)
     settings, verbose = read_settings(arguments), bool(arguments["verbose"])
     selection = select(settings.selection)
-    selected = selection.trials
-    kinds = read_kinds(selection.catalog.sources.specs)
+    is_part = settings.selection.is_part
+    full = bool(arguments["full"] or arguments["table"] or names or is_part)
+    suite = _make_suite(selection)
     workers = settings.workers or count_default_workers()
-    threads = read_threads(selection.catalog.sources.specs)
-    rows, idle_cases, proofs = _judge(mutants, kinds, selected, workers)
+    rows, idle_cases, proofs = _judge(mutants, suite, workers, full=full)
     # A part of the suite need not catch everything.
-    if not names and settings.selection.is_part:
+    if not names and is_part:
         rows = tuple(replace(row, missed=()) for row in rows if row.cases)
     for row in rows:
-        _print_row(row, verbose=verbose)
+        _print_row(row, verbose=verbose, full=full)
     # With only some of the mutants, almost every case would be listed.
-    if verbose and len(rows) == len(MUTANTS):
+    if verbose and full and len(rows) == len(MUTANTS):
         for case in idle_cases:
             click.echo(f"catches no mutant: {case}")
     if arguments["table"]:
-        write_text(arguments["table"], format_table(rows, MUTANTS, threads, idle_cases).rstrip("\n"))
-    caught = sum(row.killed for row in rows)
-    cases = len({trial.case.id for trial in selected})
-    catching = f"{cases - len(idle_cases)} of {format_count(cases, 'case')}"
-    click.echo(f"{caught} of {len(mutants)} mutants caught by {catching}")
-    guarding = () if names else tuple({trial.case.id: trial.case for trial in selected}.values())
-    unproven = find_unproven(guarding, threads, proofs)
+        write_text(arguments["table"], format_table(rows, MUTANTS, suite.threads, idle_cases).rstrip("\n"))
+    caught, cases = sum(row.killed for row in rows), len(suite.cases)
+    catching = f" by {cases - len(idle_cases)} of {format_count(cases, 'case')}" if full else ""
+    click.echo(f"{caught} of {len(mutants)} mutants caught{catching}")
+    guarding = () if names else tuple(suite.cases.values())
+    unproven = find_unproven(guarding, suite.threads, proofs)
     if guarding:
         _print_guards(sum(len(case.guards) for case in guarding), unproven)
-    failed = caught < len(rows) or (unproven and not settings.selection.is_part)
+    failed = caught < len(rows) or (unproven and not is_part)
     return Exit.UNEXPECTED if failed else Exit.EXPECTED
 
 
@@ -164,26 +174,50 @@ def _find_mutants(names: Sequence[str]) -> dict[str, Mutant]:
     return {name: info for name, info in MUTANTS.items() if not names or name in names}
 
 
+@dataclass(frozen=True, slots=True)
+class _Suite:
+    """The selected trials and their cases, with the kinds of bugs and the threads that they name."""
+
+    trials: tuple[AnyTrial, ...]
+    cases: Mapping[str, AnyCase]
+    kinds: Kinds
+    threads: Mapping[str, Thread]
+    guarded: Guarded
+
+
+def _make_suite(selection: Selection) -> _Suite:
+    specs = selection.catalog.sources.specs
+    threads = read_threads(specs)
+    cases = {trial.case.id: trial.case for trial in selection.trials}
+    guarded = Guarded(
+        {
+            id_: {kind for bug in case.guards if bug in threads for kind in threads[bug].kinds}
+            for id_, case in cases.items()
+        },
+        {id_: Cell(case.api, path) for id_, case in cases.items() if case.api and (path := find_path(case))},
+    )
+    return _Suite(selection.trials, cases, read_kinds(specs), threads, guarded)
+
+
 def _judge(
-    mutants: Mapping[str, Mutant], kinds: Kinds, trials: tuple[AnyTrial, ...], workers: int
+    mutants: Mapping[str, Mutant], suite: _Suite, workers: int, *, full: bool
 ) -> tuple[tuple[MutantResult, ...], tuple[str, ...], set[tuple[str, str]]]:
     """Return the results of the mutants, the cases that catch none of them, and what proves guards.
 
     These are pairs of a kind of bug and a case in which a mutant of that kind differs, if only in a `may`.
     """
-    groups = tuple(group_mutants(tuple(mutants), trials))
-    results = run_groups(groups, workers, SECONDS_PER_TRIAL)
+    groups = tuple(group_mutants(tuple(mutants), suite.trials))
+    kinds = suite.kinds
     expected = {name: Expected(info.fails, list_mutant_cells(info, kinds)) for name, info in mutants.items()}
-    cells = {
-        trial.case.id: Cell(trial.case.api, path)
-        for group in groups
-        for trial in group.plan.trials
-        if trial.case.api and (path := find_path(trial.case))
-    }
+    if full:
+        results = run_groups(groups, workers, SECONDS_PER_TRIAL)
+    else:
+        goals = {name: Goal(info.kind, expected[name].cells or (None,)) for name, info in mutants.items()}
+        results = run_own_cases(groups, goals, suite.guarded, workers, SECONDS_PER_TRIAL)
     rows = tuple(
         row
         for group, found in zip(groups, results, strict=True)
-        for row in make_matrix(found, {name: expected[name] for name in group.adapters}, cells)
+        for row in make_matrix(found, {name: expected[name] for name in group.adapters}, suite.guarded.places)
     )
     cases = (case for group in groups for case in group.case_ids)
     proofs = {
@@ -192,20 +226,25 @@ def _judge(
         if (names := tuple(group.adapters))
         for result in found
     }
-    proofs |= {*_play_round_trips(mutants, trials)}
+    proofs |= {*_play_round_trips(mutants.values(), suite)}
     return rows, find_idle_cases(cases, (result for found in results for result in found)), proofs
 
 
-def _play_round_trips(mutants: Mapping[str, Mutant], trials: Sequence[AnyTrial]) -> Iterator[tuple[str, str]]:
-    """Yield the kind of each mutant that fails a round trip which the reference passes, and the case."""
+def _play_round_trips(mutants: Collection[Mutant], suite: _Suite) -> Iterator[tuple[str, str]]:
+    """Yield the kind of each mutant that fails a round trip which guards against it, and the case.
+
+    The reference passes the round trip.
+    """
     from streamconform_reference import adapter as reference
 
-    for trial in trials:
-        if not isinstance(trial, RoundTrip) or trial.delivery != AS_IS or fails_round_trip(reference, trial):
+    for trial in suite.trials:
+        case = trial.case
+        guarded = suite.guarded.kinds[case.id]
+        own = [mutant for mutant in mutants if mutant.kind in guarded and case.api in mutant.adapter.apis]
+        if not own or not isinstance(trial, RoundTrip) or trial.delivery != AS_IS:
             continue
-        for mutant in mutants.values():
-            if trial.case.api in mutant.adapter.apis and fails_round_trip(mutant.adapter, trial):
-                yield mutant.kind, trial.case.id
+        if not fails_round_trip(reference, trial):
+            yield from ((mutant.kind, case.id) for mutant in own if fails_round_trip(mutant.adapter, trial))
 
 
 def _print_guards(guards: int, unproven: Sequence[Unproven]) -> None:
@@ -214,9 +253,10 @@ def _print_guards(guards: int, unproven: Sequence[Unproven]) -> None:
     click.echo(f"{guards - len(unproven)} of {format_count(guards, 'guard')} proven")
 
 
-def _print_row(row: MutantResult, *, verbose: bool) -> None:
+def _print_row(row: MutantResult, *, verbose: bool, full: bool) -> None:
     label = "caught" if row.killed else "ASTRAY" if row.cases else "SURVIVES"
-    click.echo(f"{label:<9} {row.name:<36} by {format_count(len(row.cases), 'case')}")
+    count = f"{row.name:<36} by {format_count(len(row.cases), 'case')}" if full else row.name
+    click.echo(f"{label:<9} {count}")
     for id_ in row.unexpected[:5]:
         click.echo(f"          fails a check unrelated to its bug: {id_}")
     for cell in row.missed:

@@ -6,26 +6,31 @@ answers to the same trial get equal verdicts. An answer is the line that a progr
 
 from __future__ import annotations
 
+import asyncio
 import json
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby, islice
 from typing import Any, Final
 
 from streamconform.adapters import host, json_line, protocol
 from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Answer, Hang, ProtocolFault
+from streamconform.adapters.program import Collateral
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import AnyTrial, Trial
+from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.run.blame import Blame
 from streamconform.run.plan import ImplementationPlan, plan_implementation
 from streamconform.run.pool import build_result
+from streamconform.run.round_trip import play
 
 Adapter = Callable[[Any], Any]
+Task = Callable[[], list[TrialResult]]
+"""Runs mutants in a worker, and returns the results that are not as expected."""
 
 REQUEST_ID: Final = "1"
 TRIALS_PER_TASK: Final = 40
@@ -70,24 +75,36 @@ def run_groups(groups: Sequence[Group], workers: int, seconds: float) -> list[li
 
     Their `implementation` is an index into `adapters`. Each mutant gets `seconds` per trial.
     """
-    tasks = [(index, trials) for index, group in enumerate(groups) for trials in divide(group.plan.trials)]
-    results: list[list[TrialResult]] = [[] for _ in groups]
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), _start_worker, (groups,)) as pool:
-        run = partial(_run_task, seconds=seconds)
-        for (index, _), found in zip(tasks, pool.map(run, tasks), strict=True):
-            results[index] += found
-    return results
+    return run_tasks(
+        [
+            [partial(_judge_trials, group, trials, seconds) for trials in divide(group.plan.trials)]
+            for group in groups
+        ],
+        workers,
+    )
 
 
-_STATE: Final[dict[str, Sequence[Group]]] = {}
-"""The groups of trials; workers inherit them from the parent process."""
+def run_tasks(groups: Sequence[Sequence[Task]], workers: int) -> list[list[TrialResult]]:
+    """Return what each group's tasks return, in order."""
+    tasks = [task for of_group in groups for task in of_group]
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), _start_worker, (tasks,)) as pool:
+        found = pool.map(_run_task, range(len(tasks)))
+        return [[*chain.from_iterable(islice(found, len(of_group)))] for of_group in groups]
+
+
+_TASKS: Final[list[Task]] = []
+"""In a worker, the tasks, which it inherits from the parent process."""
 _HUNG: Final[set[str]] = set()
 """In a worker, the mutants that timed out; they get no more trials, which could take hours."""
 
 
-def _start_worker(groups: Sequence[Group]) -> None:
-    _STATE["groups"] = groups
+def _start_worker(tasks: Sequence[Task]) -> None:
+    _TASKS[:] = tasks
     signal.signal(signal.SIGALRM, raise_timed_out)
+
+
+def _run_task(index: int) -> list[TrialResult]:
+    return _TASKS[index]()
 
 
 def divide(trials: Sequence[AnyTrial]) -> Iterator[range]:
@@ -102,9 +119,7 @@ def divide(trials: Sequence[AnyTrial]) -> Iterator[range]:
         yield range(start, end)
 
 
-def _run_task(task: tuple[int, range], seconds: float) -> list[TrialResult]:
-    index, positions = task
-    group = _STATE["groups"][index]
+def _judge_trials(group: Group, positions: range, seconds: float) -> list[TrialResult]:
     return [
         result
         for position in positions
@@ -112,14 +127,24 @@ def _run_task(task: tuple[int, range], seconds: float) -> list[TrialResult]:
     ]
 
 
-def judge_trial(group: Group, trial: AnyTrial, seconds: float) -> Iterator[TrialResult]:
-    """Yield the result of `trial` for each mutant in `group` whose answer differs, if only in a `may`."""
+def judge_trial(
+    group: Group, trial: AnyTrial, seconds: float, names: Container[str] | None = None
+) -> Iterator[TrialResult]:
+    """Yield the result of `trial` for each mutant in `group` whose answer differs, if only in a `may`.
+
+    With `names`, only those mutants run.
+    """
+    if isinstance(trial, RoundTrip):
+        yield from _judge_round_trip(group, trial, seconds, names)
+        return
     events = "events" in group.plan.greeting.claims(trial.case.api) and not (
         isinstance(trial, Trial) and not trial.case.stream
     )
     request = protocol.encode_request(REQUEST_ID, trial, events=events)
     judged: dict[bytes | None, TrialResult] = {}
     for index, (name, adapter) in enumerate(group.adapters.items()):
+        if names is not None and name not in names:
+            continue
         line = None if name in _HUNG else answer_request(adapter, request, seconds)
         if line is None:
             _HUNG.add(name)
@@ -128,6 +153,25 @@ def judge_trial(group: Group, trial: AnyTrial, seconds: float) -> Iterator[Trial
             judged[line] = build_result(group.plan, trial, answer, None, 0.0, NO_BLAME)
         if judged[line].verdict != "pass" or judged[line].checks:
             yield replace(judged[line], implementation=index)
+
+
+def _judge_round_trip(
+    group: Group, trial: RoundTrip, seconds: float, names: Container[str] | None
+) -> Iterator[TrialResult]:
+    """Yield the same for round trips, in which each mutant's answers lead to its next request."""
+    for index, (name, adapter) in enumerate(group.adapters.items()):
+        if names is not None and name not in names:
+            continue
+        answer = asyncio.run(play(trial, partial(_answer_part, adapter, seconds)))
+        assert not isinstance(answer, Collateral), "no other trial runs at the same time"
+        result = build_result(group.plan, trial, answer, None, 0.0, NO_BLAME)
+        if result.verdict != "pass" or result.checks:
+            yield replace(result, implementation=index)
+
+
+async def _answer_part(adapter: Adapter, seconds: float, part: Trial | Call) -> Answer:
+    line = answer_request(adapter, protocol.encode_request(REQUEST_ID, part, events=False), seconds)
+    return Hang(seconds) if line is None else parse_answer(line)
 
 
 def answer_request(adapter: Adapter, request: bytes, seconds: float) -> bytes | None:

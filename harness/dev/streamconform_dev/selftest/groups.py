@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 from streamconform.model.capability import CALLED
-from streamconform.model.case import CallCase, Function
+from streamconform.model.case import CallCase, Function, RoundTripCase
 from streamconform.model.trial import AS_IS, AnyTrial, is_fault
 from streamconform.suite.kinds import CasePath, find_path
 from streamconform_dev.selftest.execute import Adapter, Group, make_group
@@ -54,7 +54,10 @@ def _is_for(trial: AnyTrial, key: _GroupKey) -> bool:
     if case.api not in (key.apis or (None,)):
         return False
     if isinstance(case, CallCase):
-        return CALLED[case.kind][0] in key.functions
+        return CALLED[case.kind][0] in key.functions and find_path(case) in (None, *key.paths)
+    if isinstance(case, RoundTripCase):
+        # How an answer is cut makes no difference to the next request.
+        return "replay" in key.paths and trial.delivery == AS_IS
     if key.functions or find_path(case) not in key.paths:
         return False
     return (

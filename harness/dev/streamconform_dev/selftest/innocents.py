@@ -1,4 +1,4 @@
-"""Judge innocents: the reference's answers, each changed by one freedom that the documentation grants.
+"""Judge innocents: the reference's answers and requests, each changed by one freedom that is documented.
 
 The reference reads each stream once; every innocent changes a copy of its answer, and the changed answer is
 judged like any implementation's. Equal answers to a case at the same level are judged once, because most
@@ -30,7 +30,7 @@ from streamconform.judge.judge import explain_unclaimed, is_ordered
 from streamconform.model.capability import Claims
 from streamconform.model.leaf import AnyOf, list_values
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import DELIVERIES, AnyTrial, Trial, supported_inputs
+from streamconform.model.trial import DELIVERIES, AnyTrial, Call, Trial, supported_inputs
 from streamconform.model.verdict import Check
 from streamconform.run.plan import ImplementationPlan
 from streamconform.run.pool import build_result
@@ -100,11 +100,16 @@ def run_innocents(
     The reference gets `seconds` per trial. Raises `ReferenceFailedError`.
     """
     suspects = [_make_suspect(innocent, reference) for innocent in innocents]
+    requests = [trial for trial in trials if isinstance(trial, Call) and trial.case.kind == "request"]
     streams = sorted(
         (trial for trial in trials if isinstance(trial, Trial) and "bytes" in supported_inputs(trial)),
         key=lambda trial: split_id(trial.case.id),
     )
-    _STATE.update(suspects=suspects, trials=streams, reference=reference)
+    of_answers = [suspect for suspect in suspects if suspect.innocent.change_request is None]
+    of_requests = [suspect for suspect in suspects if suspect.innocent.change_request is not None]
+    _STATE.update(
+        suspects=of_answers, of_requests=of_requests, trials=streams, requests=requests, reference=reference
+    )
     totals = {suspect.innocent.name: InnocentResult() for suspect in suspects}
     try:
         with ProcessPoolExecutor(
@@ -113,6 +118,9 @@ def run_innocents(
             for results in pool.map(partial(_run_task, seconds=seconds), divide(streams)):
                 for name, result in results.items():
                     totals[name].add(result)
+            checked = pool.map(partial(_judge_requests, seconds=seconds), range(len(of_requests)))
+            for suspect, result in zip(of_requests, checked, strict=True):
+                totals[suspect.innocent.name].add(result)
     finally:
         _STATE.clear()
     return totals
@@ -120,6 +128,33 @@ def run_innocents(
 
 _STATE: Final[dict[str, Any]] = {}
 """The innocents, the trials and the reference; workers inherit them from the parent process."""
+
+
+def _judge_requests(position: int, seconds: float) -> InnocentResult:
+    """Return the result of the innocent at this position, which sends requests in another way."""
+    suspect: Suspect = _STATE["of_requests"][position]
+    result = InnocentResult()
+    for trial in _STATE["requests"]:
+        if trial.case.api not in (suspect.innocent.apis or ()):
+            continue
+        line = answer_request(_STATE["reference"], protocol.encode_call(REQUEST_ID, trial), seconds)
+        request = {} if line is None else json_line.loads(line).get("output")
+        if not request:
+            raise ReferenceFailedError(f"the reference sends no request for {trial.id}")
+        original = _encode(request)
+        try:
+            _change_request(suspect.innocent, trial.case.input, request)
+            if _encode(request) != original:
+                result.changed[trial.case.api] += 1
+                result.failed += _list_failed(trial, judge_answer(suspect, trial, {"output": request}))
+        except Exception as error:  # noqa: BLE001 - the other requests are still judged
+            result.failed.append(_report_no_answer(trial, f"raised {type(error).__name__}: {error}"))
+    return result
+
+
+def _change_request(innocent: Innocent, conversation: Any, request: Any) -> None:
+    assert innocent.change_request is not None, "the caller has checked it"
+    innocent.change_request(conversation, request)
 
 
 def _make_suspect(innocent: Innocent, reference: Adapter) -> Suspect:
@@ -220,9 +255,9 @@ def apply_change(innocent: Innocent, facts: TrialFacts, answer: Answer) -> Itera
     yield from (answer,) if changed is None else changed
 
 
-def judge_answer(suspect: Suspect, trial: Trial, answer: Answer) -> TrialResult:
+def judge_answer(suspect: Suspect, trial: Trial | Call, answer: Answer) -> TrialResult:
     """Return the result of an innocent's answer, which is encoded and parsed like a program's."""
-    claims = suspect.plan.greeting.claims(trial.case.api)
+    claims = suspect.plan.greeting.claims(trial.case.api or "")
     members = {key: value for key, value in answer.items() if key != "continued"}
     if "events" not in claims:
         members.pop("events", None)
@@ -232,13 +267,13 @@ def judge_answer(suspect: Suspect, trial: Trial, answer: Answer) -> TrialResult:
     return build_result(suspect.plan, trial, parsed, None, 0.0, NO_BLAME)
 
 
-def _list_failed(trial: Trial, result: TrialResult) -> list[FailedCheck]:
+def _list_failed(trial: Trial | Call, result: TrialResult) -> list[FailedCheck]:
     if result.verdict in ("faulted", "hang"):
         return [_report_no_answer(trial, result.reason or result.verdict)]
     return [FailedCheck(trial.id, check) for check in result.checks if check.verdict in ("fail", "warn")]
 
 
-def _report_no_answer(trial: Trial, message: str) -> FailedCheck:
+def _report_no_answer(trial: Trial | Call, message: str) -> FailedCheck:
     """Return the failed check for an innocent that is defective itself."""
     return FailedCheck(trial.id, Check(path="answer", level="must", verdict="fail", message=message))
 

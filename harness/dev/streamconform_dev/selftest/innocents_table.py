@@ -16,9 +16,9 @@ HEAD: Final = """\
 
 `conform dev selftest --innocent --table PATH` writes this page. An innocent is the bundled parser with one
 freedom that the documentation grants: it leaves out an optional value, splits a text, raises when a stream
-is cut. It answers every stream in every delivery that needs no connection. A `must` that it fails is a bug of
-the suite, and so is a warning, unless the documentation announces it. [Mutants](selftest.md) are the other
-half: they show that the cases catch bugs.
+is cut. It answers every stream in every delivery that needs no connection, or sends every request. A `must`
+that it fails is a bug of the suite, and so is a warning, unless the documentation announces it.
+[Mutants](selftest.md) are the other half: they show that the cases catch bugs.
 
 All deliveries take about four minutes on two cores, `--deliver fast --faults none` about half a minute.
 """

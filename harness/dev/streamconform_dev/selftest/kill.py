@@ -62,7 +62,7 @@ def _make_row(
 ) -> MutantResult:
     expected = [compile_glob(pattern) for pattern in mutant.fails]
     failed = [f"{trial.id}:{c.path}" for trial in trials for c in trial.checks if c.verdict != "may"]
-    cases = tuple(dict.fromkeys(trial.case for trial in trials if _is_caught(trial)))
+    cases = tuple(dict.fromkeys(trial.case for trial in trials if is_caught(trial)))
     reached = {cells.get(case) for case in cases}
     return MutantResult(
         name,
@@ -97,15 +97,21 @@ def find_unproven(
 
 
 def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tuple[str, ...]:
-    """Return the `cases` that no mutant fails on an unbroken stream.
+    """Return the `cases` that notice no mutant on an unbroken stream, not even by a check at level `may`.
 
     Faults do not count, because a mutant that treats the end of the bytes as the end of the answer fails
     every case that has faults.
     """
     # Calls have no stream, so their delivery is None.
-    catching = {trial.case for trial in trials if _is_caught(trial) and trial.delivery in (None, *DELIVERIES)}
-    return tuple(dict.fromkeys(case for case in cases if case not in catching))
+    noticing = {
+        trial.case
+        for trial in trials
+        if (is_caught(trial) or any(check.verdict == "may" for check in trial.checks))
+        and trial.delivery in (None, *DELIVERIES)
+    }
+    return tuple(dict.fromkeys(case for case in cases if case not in noticing))
 
 
-def _is_caught(result: TrialResult) -> bool:
+def is_caught(result: TrialResult) -> bool:
+    """Return whether the case catches the mutant, if only in a `should`."""
     return result.verdict in ("fail", "warn")

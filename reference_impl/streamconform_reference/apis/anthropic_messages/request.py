@@ -12,8 +12,12 @@ adaptive thinking, and prompt caching, and the types in the `anthropic` package 
 - `max_tokens` is required. The thinking budget is at least 1024 and less than that limit; if that is
   impossible, thinking is omitted. It is also omitted if a call is forced, because the API rejects the
   combination.
-- Temperature is omitted with thinking, and for models that decide for themselves how much to think: they
-  always reject it, and the types no longer include it (sipeed/picoclaw#2939).
+- Sampling options are omitted with thinking, and for models that decide for themselves how much to think:
+  they always reject them, and the types no longer include them (sipeed/picoclaw#2939).
+- There is no list of allowed tools, so only those are sent.
+- Newer models accept system messages after a user's turn; for others, their text is the user's. Audio cannot
+  be sent. A user's text has no citations, because version 2026-10-21 rejects them.
+- On Vertex AI, the model is in the path and the version is in the body.
 - The cache covers the system prompt, and everything up to the last block of the user's last message.
 """
 
@@ -21,10 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import quote
 
 from streamconform_reference.requests.conversation import (
+    MEDIA,
     Block,
     Conversation,
+    SystemTurn,
     ToolResult,
     UserTurn,
     arguments_object,
@@ -51,12 +58,15 @@ from streamconform_reference.requests.options import (
     build_schema,
     build_strict,
     compute_default_limit,
+    format_bearer,
     is_on_host,
+    is_streamed,
     make_request,
     read_facts,
     read_limit,
     read_output_schema,
     read_thinking,
+    restrict_tools,
 )
 
 API: Final = "anthropic-messages"
@@ -88,10 +98,13 @@ OPTIONS: Final = (
     Option("stop", "stop_sequences", _read_stop),
     Option("top_p", "top_p", read_kind("number")),
     Option("top_k", "top_k", read_kind("count")),
+    Option("service_tier", "service_tier"),
     # Without `thinking`, the effort applies to the whole answer, like OpenAI's.
     Option("effort", "output_config.effort", read_choice_of(_EFFORT_LEVELS), written=False),
 )
 VERSION: Final = "2023-06-01"
+_VERTEX: Final = "googleapis.com"
+_VERTEX_VERSION: Final = "vertex-2023-10-16"
 IDS: Final = "[a-zA-Z0-9_-]{1,64}"
 _MIN_BUDGET: Final = 1024
 _EFFORTS: Final = {"minimal": "low"}
@@ -104,21 +117,35 @@ _MCP_ID: Final = "mcptoolu_"
 
 def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
-    body = {"model": conversation["model"], **build_body(conversation)}
-    return make_request("/v1/messages", body, x_api_key=API_KEY, anthropic_version=VERSION)
+    model, body = conversation["model"], build_body(conversation)
+    if is_on_host(conversation, _VERTEX):
+        host = read_facts(conversation)["host"]
+        path = f"/v1/projects/{API_KEY}/locations/{host.partition('-aiplatform')[0]}/publishers/anthropic"
+        method = "streamRawPredict" if is_streamed(conversation) else "rawPredict"
+        path = f"{path}/models/{quote(model, safe='@')}:{method}"
+        return make_request(
+            path, {"anthropic_version": _VERTEX_VERSION, **body}, authorization=format_bearer()
+        )
+    return make_request(
+        "/v1/messages", {"model": model, **body}, x_api_key=API_KEY, anthropic_version=VERSION
+    )
 
 
 def build_body(
     conversation: Conversation, api: str = API, options: Sequence[Option] = OPTIONS
 ) -> dict[str, Any]:
     """Return the members of the body, except the model."""
+    conversation = restrict_tools(conversation)
     cache = _build_cache_control(conversation)
     body: dict[str, Any] = {"messages": build_messages(conversation, cache, api)}
     if conversation.get("system"):
         system = {"type": "text", "text": conversation["system"]}
         body["system"] = [system | cache] if cache else conversation["system"]
     if conversation.get("tools"):
-        body["tools"] = [build_tool(entry) for entry in conversation["tools"]]
+        body["tools"] = [
+            build_tool(entry) | _build_mark(conversation, entry.get("cache"))
+            for entry in conversation["tools"]
+        ]
         body |= build_tool_choice(conversation)
     tokens, thinking = build_thinking(conversation)
     body |= thinking
@@ -126,7 +153,7 @@ def build_body(
     if output:
         form = {"format": {"type": "json_schema", "schema": output.schema}}
         body["output_config"] = {**body.get("output_config", {}), **form}
-    values = collect_options(conversation, temperature=accepts_temperature(conversation, thinking))
+    values = collect_options(conversation, sampling=accepts_sampling(conversation, thinking))
     write_options(options, values | {"max_tokens": tokens}, body)
     return body
 
@@ -158,8 +185,11 @@ def build_tool_choice(conversation: Conversation) -> dict[str, Any]:
 
 def _build_cache_control(conversation: Conversation) -> dict[str, Any]:
     """Return the cache mark as a field, if caching is requested; only Anthropic's host supports one hour."""
-    keep = conversation.get("cache", "none")
-    if keep == "none":
+    return _build_mark(conversation, conversation.get("cache"))
+
+
+def _build_mark(conversation: Conversation, keep: str | None) -> dict[str, Any]:
+    if keep in (None, "none"):
         return {}
     hour = keep == "long" and is_on_host(conversation, "api.anthropic.com")
     return {"cache_control": {"type": "ephemeral", **({"ttl": "1h"} if hour else {})}}
@@ -177,13 +207,19 @@ def build_thinking(conversation: Conversation) -> tuple[int, dict[str, Any]]:
     if forced and conversation.get("tools"):
         return usual, {}
     if not options.by_budget:
-        return usual, _build_adaptive_thinking(options)
+        fields = _build_adaptive_thinking(options)
+        return usual, {**fields, "thinking": fields["thinking"] | _build_display(options)}
     budget = max(options.budget or BUDGETS[DEFAULT_EFFORT], _MIN_BUDGET)
     if requested is None and budget >= usual:
         usual = min(budget + usual, read_facts(conversation).get("max_output_tokens", budget + usual))
     if usual <= _MIN_BUDGET:
         return usual, {}
-    return usual, {"thinking": {"type": "enabled", "budget_tokens": min(budget, usual - 1)}}
+    enabled = {"type": "enabled", "budget_tokens": min(budget, usual - 1), **_build_display(options)}
+    return usual, {"thinking": enabled}
+
+
+def _build_display(options: ThinkingOptions) -> dict[str, Any]:
+    return {"display": options.display} if options.display else {}
 
 
 def _build_adaptive_thinking(options: ThinkingOptions) -> dict[str, Any]:
@@ -194,8 +230,8 @@ def _build_adaptive_thinking(options: ThinkingOptions) -> dict[str, Any]:
     return fields
 
 
-def accepts_temperature(conversation: Conversation, fields: Mapping[str, Any]) -> bool:
-    """Whether the model accepts a temperature with these thinking fields."""
+def accepts_sampling(conversation: Conversation, fields: Mapping[str, Any]) -> bool:
+    """Whether the model accepts a temperature and the like with these thinking fields."""
     tempered = read_facts(conversation).get("thinking") in (None, "none", "budget")
     return tempered and fields.get("thinking", {}).get("type") not in ("enabled", "adaptive")
 
@@ -205,14 +241,25 @@ def build_messages(conversation: Conversation, cache: Mapping[str, Any], api: st
     sent: list[dict[str, Any]] = []
     for turn in read_turns(conversation, api, ids=IDS):
         if isinstance(turn, UserTurn):
-            append(sent, "user", build_content(turn.parts))
+            append(sent, "user", build_content(turn.parts, conversation))
+        elif isinstance(turn, SystemTurn):
+            role = choose_system_role(conversation, turn, sent)
+            append(sent, role, [{"type": "text", "text": turn.text}])
         else:
             append(sent, "assistant", build_answer(turn.blocks))
-            append(sent, "user", [build_tool_result(result) for result in turn.results])
+            append(sent, "user", [build_tool_result(result, conversation) for result in turn.results])
     last = next((message for message in reversed(sent) if message["role"] == "user"), None)
     if cache and last:
         last["content"][-1] = last["content"][-1] | cache
     return sent
+
+
+def choose_system_role(
+    conversation: Conversation, turn: SystemTurn, sent: Sequence[Mapping[str, Any]]
+) -> str:
+    """Return the role of a system message, which must end the user's turn."""
+    ends = bool(sent) and sent[-1]["role"] != "assistant" and not turn.before_user
+    return "system" if ends and read_facts(conversation).get("system_messages") else "user"
 
 
 def append(sent: list[dict[str, Any]], role: str, blocks: Iterable[Any]) -> None:
@@ -224,25 +271,40 @@ def append(sent: list[dict[str, Any]], role: str, blocks: Iterable[Any]) -> None
         sent.append({"role": role, "content": blocks})
 
 
-def build_content(parts: Sequence[Block]) -> list[dict[str, Any]]:
+def build_content(parts: Sequence[Block], conversation: Conversation) -> list[dict[str, Any]]:
     """Return the parts as blocks, without blank text, which the API rejects."""
     return [
-        {
-            "type": "image",
-            "source": {"type": "base64", "media_type": part["media_type"], "data": part["data"]},
-        }
-        if part["type"] == "image"
-        else {"type": "text", "text": part_text(part)}
+        _build_part(part) | _build_mark(conversation, part.get("cache"))
         for part in parts
-        if part["type"] == "image" or part_text(part).strip()
+        if part["type"] in MEDIA or part_text(part).strip()
     ]
 
 
-def build_tool_result(result: ToolResult) -> dict[str, Any]:
+def _build_part(part: Block) -> dict[str, Any]:
+    if part["type"] not in ("image", "document"):
+        return {"type": "text", "text": part_text(part)}
+    block: dict[str, Any] = {"type": part["type"], "source": _build_source(part)}
+    if "title" in part:
+        block["title"] = part["title"]
+    if "citations" in part:
+        block["citations"] = {"enabled": part["citations"]}
+    return block
+
+
+def _build_source(part: Block) -> dict[str, Any]:
+    if "file_id" in part:
+        return {"type": "file", "file_id": part["file_id"]}
+    if "url" in part:
+        return {"type": "url", "url": part["url"]}
+    kind, key = ("text", "text") if "text" in part else ("base64", "data")
+    return {"type": kind, "media_type": part["media_type"], "data": part[key]}
+
+
+def build_tool_result(result: ToolResult, conversation: Conversation) -> dict[str, Any]:
     """Return a result: a single text as text, anything else as blocks."""
-    blocks = build_content(result.parts)
+    blocks = build_content(result.parts, conversation)
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": result.id}
-    if len(blocks) == 1 and blocks[0]["type"] == "text":
+    if len(blocks) == 1 and blocks[0].keys() == {"type", "text"}:
         block["content"] = blocks[0]["text"]
     elif blocks:
         block["content"] = blocks

@@ -14,23 +14,30 @@ pages on tool use, reasoning and prompt caching, and the service model in botoco
   history with calls requires `toolConfig`. The request therefore keeps its tools or, if it has none, declares
   the tools called in the history (langgenius/dify#17545, vxcontrol/pentagi#196).
 - Converse has no thinking options: each model family has its own, in `additionalModelRequestFields`.
-- Images have four formats; an image in any other format is replaced by text.
+- Images have four formats; an image in any other format is replaced by text, and so is a file that is neither
+  given as bytes nor stored in S3. A document has a name; a message with one also needs a text.
+- `top_k` is a field of the model's own. There is no list of allowed tools, so only those are sent.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
 from streamconform_reference.apis.anthropic_messages.request import (
-    accepts_temperature,
+    accepts_sampling,
     append,
     build_thinking,
+    choose_system_role,
 )
 from streamconform_reference.requests.conversation import (
+    MEDIA,
     Block,
     Conversation,
+    SystemTurn,
     ToolResult,
     UserTurn,
     arguments_object,
@@ -50,24 +57,44 @@ from streamconform_reference.requests.options import (
     read_limit,
     read_output_schema,
     read_thinking,
+    restrict_tools,
 )
 
 API: Final = "bedrock-converse"
 OPTIONS: Final = (
     Option("max_tokens", "inferenceConfig.maxTokens"),
     Option("temperature", "inferenceConfig.temperature"),
+    Option("top_p", "inferenceConfig.topP"),
+    Option("stop", "inferenceConfig.stopSequences"),
+    Option("service_tier", "serviceTier.type"),
+    Option("metadata", "requestMetadata"),
 )
 IDS: Final = "[a-zA-Z0-9_-]{1,64}"  # the service also accepts `.` and `:`, but Claude does not
 _FORMATS: Final = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
+_DOCUMENTS: Final = {
+    "application/pdf": "pdf",
+    "text/csv": "csv",
+    "text/html": "html",
+    "text/markdown": "md",
+    "text/plain": "txt",
+}
+_AUDIO: Final = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/wav": "wav", "audio/flac": "flac"}
+_FORMATS_OF_TYPE: Final = {"image": _FORMATS, "document": _DOCUMENTS, "audio": _AUDIO}
+_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9 ()\[\]-]+")
+_DOCUMENT: Final = "document"
+_S3: Final = "s3://"
+_NO_TEXT: Final = "(see the document)"
 _NO_CONTENT: Final = "(no output)"
 _OTHER_FAMILIES: Final = ("nova", "openai.", "meta.", "mistral.", "deepseek.", "cohere.", "qwen.", "ai21.")
-_NOVA_EFFORTS: Final = {"minimal": "low", "max": "high"}
+_NOVA_EFFORTS: Final = {"minimal": "low", "xhigh": "high", "max": "high"}
 
 
 def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
-    cached = _build_cache_point(conversation)
+    conversation = restrict_tools(conversation)
+    cached = _build_cache_point(conversation.get("cache"))
     sent = build_messages(conversation)
+    _number_documents(sent)
     last = next((message for message in reversed(sent) if message["role"] == "user"), None)
     if last:
         last["content"] += cached
@@ -76,9 +103,11 @@ def build_request(conversation: Conversation) -> Request:
         body["system"] = [{"text": conversation["system"]}, *cached]
     body |= _build_tool_config(conversation, sent)
     tokens, extra = _build_model_fields(conversation)
-    tempered = not _is_claude(conversation) or accepts_temperature(conversation, extra)
-    options = collect_options(conversation, temperature=tempered)
+    sampling = not _is_claude(conversation) or accepts_sampling(conversation, extra)
+    options = collect_options(conversation, sampling=sampling)
     write_options(OPTIONS, options if tokens is None else options | {"max_tokens": tokens}, body)
+    if "top_k" in options and _is_claude(conversation):
+        extra = {**extra, "top_k": options["top_k"]}
     if extra:
         body["additionalModelRequestFields"] = extra
     output = read_output_schema(conversation)
@@ -99,7 +128,9 @@ def _build_tool_config(conversation: Conversation, sent: Iterable[Mapping[str, A
     tools = conversation.get("tools") or [{"name": name, "parameters": {}} for name in called]
     if not tools or (choice == "none" and not called):
         return {}
-    config: dict[str, Any] = {"tools": [build_tool(entry) for entry in tools]}
+    config: dict[str, Any] = {"tools": []}
+    for entry in tools:
+        config["tools"] += [build_tool(entry), *_build_cache_point(entry.get("cache"))]
     if isinstance(choice, Mapping):
         config["toolChoice"] = {"tool": {"name": choice["name"]}}
     elif choice in ("auto", "required"):
@@ -118,9 +149,9 @@ def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     return {"toolSpec": spec}
 
 
-def _build_cache_point(conversation: Conversation) -> list[dict[str, Any]]:
+def _build_cache_point(keep: str | None) -> list[dict[str, Any]]:
     """Return the cache mark, if caching is requested."""
-    match conversation.get("cache"):
+    match keep:
         case "short":
             return [{"cachePoint": {"type": "default"}}]
         case "long":
@@ -159,6 +190,8 @@ def build_messages(conversation: Conversation) -> list[dict[str, Any]]:
     for turn in read_turns(conversation, API, ids=IDS):
         if isinstance(turn, UserTurn):
             append(sent, "user", build_content(turn.parts))
+        elif isinstance(turn, SystemTurn):
+            append(sent, choose_system_role(conversation, turn, sent), [{"text": turn.text}])
         else:
             append(sent, "assistant", build_answer(turn.blocks))
             append(sent, "user", [build_tool_result(result) for result in turn.results])
@@ -169,16 +202,53 @@ def build_content(parts: Sequence[Block], *, of_result: bool = False) -> list[di
     """Return the parts as blocks; only results may contain JSON."""
     blocks: list[dict[str, Any]] = []
     for part in parts:
-        if part["type"] == "image" and part["media_type"] in _FORMATS:
-            source = {"bytes": part["data"]}
-            blocks.append({"image": {"format": _FORMATS[part["media_type"]], "source": source}})
-        elif part["type"] == "image":
-            blocks.append({"text": f"(an image of type {part['media_type']} is left out)"})
+        if part["type"] in MEDIA:
+            blocks.append(_build_media(part))
         elif of_result and part["type"] == "json" and isinstance(part["value"], dict):
             blocks.append({"json": part["value"]})
         elif part_text(part).strip():
             blocks.append({"text": part_text(part)})
+        blocks += _build_cache_point(part.get("cache"))
+    if not of_result and any("document" in block for block in blocks):
+        blocks += [] if any("text" in block for block in blocks) else [{"text": _NO_TEXT}]
     return blocks
+
+
+def _number_documents(sent: Iterable[Mapping[str, Any]]) -> None:
+    """Number the documents whose name is not the first of its kind, because the API rejects equal names."""
+    documents = [block["document"] for message in sent for block in message["content"] if "document" in block]
+    counts: Counter[str] = Counter()
+    for document in documents:
+        name = document["name"]
+        counts[name] += 1
+        if counts[name] > 1:
+            document["name"] = f"{name} {counts[name]}"
+
+
+def _build_media(part: Block) -> dict[str, Any]:
+    """Return the block for a file, or a text that says which file is left out."""
+    kind, source = part["type"], _build_source(part)
+    form = _FORMATS_OF_TYPE[kind].get(part["media_type"])
+    if form is None or source is None:
+        text = f"(an image of type {part['media_type']} is left out)" if kind == "image" else part_text(part)
+        return {"text": text}
+    media: dict[str, Any] = {"format": form, "source": source}
+    if kind == "document":
+        # The API rejects other characters, and several spaces in a row.
+        name = " ".join(_NOT_IN_NAMES.sub(" ", part.get("title", "")).split())
+        media["name"] = name or _DOCUMENT
+        if "citations" in part:
+            media["citations"] = {"enabled": part["citations"]}
+    return {kind: media}
+
+
+def _build_source(part: Block) -> dict[str, Any] | None:
+    if "data" in part:
+        return {"bytes": part["data"]}
+    if "text" in part:
+        return {"text": part["text"]}
+    place = part.get("url") or part.get("file_id") or ""
+    return {"s3Location": {"uri": place}} if place.startswith(_S3) else None
 
 
 def build_tool_result(result: ToolResult) -> dict[str, Any]:

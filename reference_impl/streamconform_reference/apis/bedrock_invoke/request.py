@@ -18,7 +18,9 @@ from streamconform_reference.requests.options import Request, format_bearer, is_
 
 API: Final = "bedrock-invoke"
 VERSION: Final = "bedrock-2023-05-31"
-OPTIONS: Final = tuple(option for option in ANTHROPIC_OPTIONS if option.name != "stream")
+# The tier is a header, and the service's own logs take the place of the metadata.
+_ELSEWHERE: Final = ("stream", "service_tier", "session", "user")
+OPTIONS: Final = tuple(option for option in ANTHROPIC_OPTIONS if option.name not in _ELSEWHERE)
 
 
 def build_request(conversation: Conversation) -> Request:

@@ -10,6 +10,8 @@ https://docs.cohere.com/docs/reasoning, and the types in the `cohere` package (7
 - A result that is a JSON object becomes a document, which the model can cite; any other result is text.
   Images are moved to a user message after the results, because a result cannot contain them.
 - `strict_tools` applies to all tools or none: it is set if every tool is strict.
+- The texts that the user gives as documents, which an answer can cite, are a field of the body. Other files
+  are named in the text.
 - Reasoning models think by default; the only options are to disable thinking and to set a budget.
 """
 
@@ -26,6 +28,7 @@ from streamconform_reference.apis.openai_chat.request import (
 from streamconform_reference.requests.conversation import (
     Block,
     Conversation,
+    SystemTurn,
     ToolResult,
     UserTurn,
     arguments_text,
@@ -43,12 +46,19 @@ from streamconform_reference.requests.options import (
     make_request,
     read_output_schema,
     read_thinking,
+    restrict_tools,
 )
 
 API: Final = "cohere-chat"
 OPTIONS: Final = (
     Option("max_tokens", "max_tokens"),
     Option("temperature", "temperature"),
+    Option("top_p", "p"),
+    Option("top_k", "k"),
+    Option("seed", "seed"),
+    Option("presence_penalty", "presence_penalty"),
+    Option("frequency_penalty", "frequency_penalty"),
+    Option("stop", "stop_sequences"),
     Option("stream", "stream"),
 )
 _CHOICES: Final = {"required": "REQUIRED", "none": "NONE"}
@@ -56,7 +66,13 @@ _CHOICES: Final = {"required": "REQUIRED", "none": "NONE"}
 
 def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
+    conversation = restrict_tools(conversation)
     body: dict[str, Any] = {"model": conversation["model"], "messages": list(build_messages(conversation))}
+    documents = list(_build_documents(conversation))
+    if documents:
+        body["documents"] = documents
+    if "logprobs" in conversation:
+        body["logprobs"] = True
     body |= _build_tool_fields(conversation)
     write_options(OPTIONS, collect_options(conversation), body)
     options = read_thinking(conversation)
@@ -66,6 +82,19 @@ def build_request(conversation: Conversation) -> Request:
     if output:
         body["response_format"] = {"type": "json_object", "json_schema": output.schema}
     return make_request("/v2/chat", body, authorization=format_bearer())
+
+
+def _build_documents(conversation: Conversation) -> Iterator[dict[str, Any]]:
+    """Yield the user's documents that are plain text."""
+    for turn in read_turns(conversation, API):
+        for part in turn.parts if isinstance(turn, UserTurn) else ():
+            if _is_text_document(part):
+                title = {"title": part["title"]} if "title" in part else {}
+                yield {"data": {**title, "text": part["text"]}}
+
+
+def _is_text_document(part: Block) -> bool:
+    return part["type"] == "document" and "text" in part
 
 
 def _build_tool_fields(conversation: Conversation) -> dict[str, Any]:
@@ -98,7 +127,11 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
         yield {"role": "system", "content": conversation["system"]}
     for turn in read_turns(conversation, API):
         if isinstance(turn, UserTurn):
-            yield {"role": "user", "content": build_user_content(turn.parts)}
+            parts = [part for part in turn.parts if not _is_text_document(part)]
+            yield {"role": "user", "content": _build_user_content(parts)}
+            continue
+        if isinstance(turn, SystemTurn):
+            yield {"role": "system", "content": turn.text}
             continue
         message = build_answer(turn.blocks)
         if message:
@@ -107,6 +140,16 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
         images = list(build_result_images(turn.results))
         if images:
             yield {"role": "user", "content": images}
+
+
+def _build_user_content(parts: Sequence[Block]) -> Any:
+    """Return the user's content, in which a file that is not an image is named in a text."""
+    kept = [
+        part if part["type"] == "image" else {"type": "text", "text": part_text(part)}
+        for part in parts
+        if part["type"] == "image" or part_text(part)
+    ]
+    return build_user_content(kept, {})
 
 
 def build_answer(blocks: Sequence[Block]) -> dict[str, Any] | None:

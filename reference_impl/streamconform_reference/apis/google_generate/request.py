@@ -16,6 +16,8 @@ the types in the `google-genai` package (3.4.0).
 - Gemini 3 rejects an answer from another model if its first call has no signature. `_PLACEHOLDER_SIGNATURE`
   is the value that Google documents for such histories.
 - There is no option for "one call at most", and no way to make an individual tool's schema strict.
+- A file is given as bytes, or as the address of an uploaded or public file; text documents are text.
+- Instructions between messages have no role of their own, so they are the user's.
 """
 
 from __future__ import annotations
@@ -26,13 +28,14 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from streamconform_reference.requests.conversation import (
+    MEDIA,
     AnswerTurn,
     Block,
     Conversation,
+    SystemTurn,
     ToolResult,
     UserTurn,
     arguments_object,
-    filter_images,
     is_client_call,
     join_text,
     part_text,
@@ -57,6 +60,13 @@ API: Final = "google-generate"
 OPTIONS: Final = (
     Option("max_tokens", "generationConfig.maxOutputTokens"),
     Option("temperature", "generationConfig.temperature"),
+    Option("top_p", "generationConfig.topP"),
+    Option("top_k", "generationConfig.topK"),
+    Option("seed", "generationConfig.seed"),
+    Option("presence_penalty", "generationConfig.presencePenalty"),
+    Option("frequency_penalty", "generationConfig.frequencyPenalty"),
+    Option("stop", "generationConfig.stopSequences"),
+    Option("service_tier", "serviceTier"),
 )
 _PLACEHOLDER_SIGNATURE: Final = "skip_thought_signature_validator"
 _GEMINI_3: Final = re.compile(r"gemini-(?!1\.|2\.|pro$|pro-vision)")
@@ -85,6 +95,8 @@ def build_request(conversation: Conversation) -> Request:
     options = read_thinking(conversation)
     if options:
         settings["thinkingConfig"] = _build_thinking_config(options)
+    if "logprobs" in conversation:
+        settings |= {"responseLogprobs": True, "logprobs": conversation["logprobs"]}
     if settings:
         body["generationConfig"] = settings
     write_options(OPTIONS, collect_options(conversation), body)
@@ -103,7 +115,8 @@ def _build_declaration(tool: Mapping[str, Any]) -> dict[str, Any]:
 def _build_calling_config(requested: str | Mapping[str, Any]) -> dict[str, Any]:
     """Return the tool choice; a named tool is requested as ANY with only that tool."""
     if isinstance(requested, Mapping):
-        return {"mode": "ANY", "allowedFunctionNames": [requested["name"]]}
+        mode = "VALIDATED" if requested.get("mode") == "auto" else "ANY"
+        return {"mode": mode, "allowedFunctionNames": requested.get("allowed") or [requested["name"]]}
     return {"mode": _MODES[requested]}
 
 
@@ -112,7 +125,7 @@ def _build_thinking_config(options: ThinkingOptions) -> dict[str, Any]:
     leveled = options.by in ("effort", "adaptive")
     if options.off:
         return {"thinkingLevel": "MINIMAL"} if leveled else {"thinkingBudget": 0}
-    config: dict[str, Any] = {"includeThoughts": True}
+    config: dict[str, Any] = {"includeThoughts": options.display != "omitted"}
     if options.by_budget:
         config["thinkingBudget"] = -1 if options.budget is None else options.budget
     elif options.effort:
@@ -126,10 +139,13 @@ def _build_contents(conversation: Conversation) -> Iterator[dict[str, Any]]:
     for turn in read_turns(conversation, API):
         if isinstance(turn, UserTurn):
             content = [
-                _build_part(entry) for entry in turn.parts if entry["type"] == "image" or part_text(entry)
+                _build_part(entry) for entry in turn.parts if entry["type"] in MEDIA or part_text(entry)
             ]
             if content:
                 yield {"role": "user", "parts": content}
+            continue
+        if isinstance(turn, SystemTurn):
+            yield {"role": "user", "parts": [{"text": turn.text}]}
             continue
         parts = build_answer(turn, unsigned=None if before_3 else _PLACEHOLDER_SIGNATURE)
         if parts:
@@ -140,8 +156,10 @@ def _build_contents(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 def _build_part(block: Block) -> dict[str, Any]:
     """Return a part of a user message, or an image from a result."""
-    if block["type"] == "image":
+    if "data" in block:
         return {"inlineData": {"mimeType": block["media_type"], "data": block["data"]}}
+    if place := block.get("url") or block.get("file_id"):
+        return {"fileData": {"mimeType": block["media_type"], "fileUri": place}}
     return {"text": part_text(block)}
 
 
@@ -149,17 +167,21 @@ def _build_responses(results: Sequence[ToolResult], *, beside: bool) -> Iterator
     """Yield the parts of results, followed by their images if the parts do not contain them."""
     for result in results:
         response: dict[str, Any] = {"id": result.id, "name": result.name, "response": build_response(result)}
-        images = filter_images(result.parts)
+        images = _filter_files(result.parts)
         if images and not beside:
             response["parts"] = [_build_part(image) for image in images]
         yield {"functionResponse": response}
     if beside:
-        yield from (_build_part(image) for result in results for image in filter_images(result.parts))
+        yield from (_build_part(image) for result in results for image in _filter_files(result.parts))
+
+
+def _filter_files(parts: Sequence[Block]) -> list[Block]:
+    return [part for part in parts if part["type"] in MEDIA]
 
 
 def build_response(result: ToolResult) -> dict[str, Any]:
     """Return a tool's output: a single JSON value unchanged, anything else as text."""
-    parts = [entry for entry in result.parts if entry["type"] != "image"]
+    parts = [entry for entry in result.parts if entry["type"] not in MEDIA]
     alone = len(parts) == 1 and parts[0]["type"] == "json"
     return {"error" if result.error else "output": parts[0]["value"] if alone else join_text(parts)}
 

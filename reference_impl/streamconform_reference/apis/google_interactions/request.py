@@ -11,6 +11,8 @@ https://ai.google.dev/gemini-api/docs/interactions, and the types in the `google
   items if it contains images, and otherwise as text.
 - Calls to Google's tools, and their results, are sent back as the same steps.
 - There is no option for "one call at most", and thinking cannot be switched off.
+- A stored interaction that the request continues is named, and the new one is stored too.
+- Instructions between messages have no step of their own, so they are the user's. Text documents are text.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from streamconform_reference.requests.conversation import (
+    MEDIA,
     Block,
     Conversation,
+    SystemTurn,
     ToolResult,
     UserTurn,
     arguments_object,
-    filter_images,
     is_client_call,
     join_text,
     part_text,
@@ -46,6 +49,11 @@ API: Final = "google-interactions"
 OPTIONS: Final = (
     Option("max_tokens", "generation_config.max_output_tokens"),
     Option("temperature", "generation_config.temperature"),
+    Option("top_p", "generation_config.top_p"),
+    Option("seed", "generation_config.seed"),
+    Option("stop", "generation_config.stop_sequences"),
+    Option("service_tier", "service_tier"),
+    Option("metadata", "labels"),
     Option("stream", "stream"),
 )
 _MODES: Final = {"auto": "auto", "none": "none", "required": "any"}
@@ -88,7 +96,9 @@ def build_request(conversation: Conversation) -> Request:
     if output:
         form = {"type": "text", "mime_type": "application/json", "schema": output.schema}
         body["response_format"] = form
-    body["store"] = False
+    body["store"] = "previous_response_id" in conversation
+    if body["store"]:
+        body["previous_interaction_id"] = conversation["previous_response_id"]
     write_options(OPTIONS, collect_options(conversation), body)
     return make_request("/v1beta/interactions", body, x_goog_api_key=API_KEY)
 
@@ -103,7 +113,8 @@ def _build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
 def _build_tool_choice(requested: str | Mapping[str, Any]) -> Any:
     """Return the tool choice; a named tool is requested as `any` with only that tool."""
     if isinstance(requested, Mapping):
-        return {"allowed_tools": {"mode": "any", "tools": [requested["name"]]}}
+        mode = "validated" if requested.get("mode") == "auto" else "any"
+        return {"allowed_tools": {"mode": mode, "tools": requested.get("allowed") or [requested["name"]]}}
     return _MODES[requested]
 
 
@@ -112,7 +123,7 @@ def _build_thinking(options: ThinkingOptions) -> dict[str, Any]:
     if options.off:
         return {"thinking_level": "minimal"}
     level = {"thinking_level": _LEVELS.get(options.effort, options.effort)} if options.effort else {}
-    return level | {"thinking_summaries": "auto"}
+    return level | {"thinking_summaries": "none" if options.display == "omitted" else "auto"}
 
 
 def _build_steps(conversation: Conversation) -> Iterator[dict[str, Any]]:
@@ -120,10 +131,13 @@ def _build_steps(conversation: Conversation) -> Iterator[dict[str, Any]]:
     for turn in read_turns(conversation, API):
         if isinstance(turn, UserTurn):
             content = [
-                _build_content(part) for part in turn.parts if part["type"] == "image" or part_text(part)
+                _build_content(part) for part in turn.parts if part["type"] in MEDIA or part_text(part)
             ]
             if content:
                 yield {"type": "user_input", "content": content}
+            continue
+        if isinstance(turn, SystemTurn):
+            yield {"type": "user_input", "content": [{"type": "text", "text": turn.text}]}
             continue
         yield from _build_answer(turn.blocks)
         yield from map(_build_result, turn.results)
@@ -131,8 +145,10 @@ def _build_steps(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 def _build_content(part: Block) -> dict[str, Any]:
     """Return a content item of a user's message or of a result."""
-    if part["type"] == "image":
-        return {"type": "image", "mime_type": part["media_type"], "data": part["data"]}
+    if "data" in part:
+        return {"type": part["type"], "mime_type": part["media_type"], "data": part["data"]}
+    if place := part.get("url") or part.get("file_id"):
+        return {"type": part["type"], "mime_type": part["media_type"], "uri": place}
     return {"type": "text", "text": part_text(part)}
 
 
@@ -189,7 +205,7 @@ def _build_result(result: ToolResult) -> dict[str, Any]:
 
 
 def _build_value(parts: Sequence[Block]) -> Any:
-    if filter_images(parts):
+    if any(part["type"] in MEDIA for part in parts):
         return [_build_content(part) for part in parts]
     if len(parts) == 1 and parts[0]["type"] == "json" and isinstance(parts[0]["value"], Mapping):
         return parts[0]["value"]

@@ -12,6 +12,7 @@ https://github.com/ollama/ollama/blob/main/api/types.go
   level is requested, the field is omitted (ollama/ollama#11751). The server rejects `think` for models that
   cannot think. There is no level below `low`.
 - `stream` is always sent, because the server streams by default.
+- Images are given as bytes; other files are named in the text, and text documents are text.
 - There is no API key.
 """
 
@@ -23,6 +24,7 @@ from typing import Any, Final
 from streamconform_reference.requests.conversation import (
     Block,
     Conversation,
+    SystemTurn,
     ToolResult,
     UserTurn,
     arguments_object,
@@ -39,6 +41,7 @@ from streamconform_reference.requests.options import (
     make_request,
     read_output_schema,
     read_thinking,
+    restrict_tools,
 )
 
 API: Final = "ollama-chat"
@@ -48,13 +51,17 @@ OPTIONS: Final = (
     Option("stop", "options.stop"),
     Option("top_p", "options.top_p"),
     Option("top_k", "options.top_k"),
+    Option("seed", "options.seed"),
+    Option("presence_penalty", "options.presence_penalty"),
+    Option("frequency_penalty", "options.frequency_penalty"),
     Option("stream", "stream"),
 )
-_LEVELS: Final = {"minimal": "low"}
+_LEVELS: Final = {"minimal": "low", "xhigh": "max"}
 
 
 def build_request(conversation: Conversation) -> Request:
     """Return the request for a conversation."""
+    conversation = restrict_tools(conversation)
     body: dict[str, Any] = {"model": conversation["model"], "messages": list(build_messages(conversation))}
     if conversation.get("tools") and conversation.get("tool_choice") != "none":
         body["tools"] = [build_function_tool(tool) for tool in conversation["tools"]]
@@ -62,6 +69,8 @@ def build_request(conversation: Conversation) -> Request:
     if output:
         body["format"] = output.schema
     write_options(OPTIONS, collect_options(conversation), body)
+    if "logprobs" in conversation:
+        body |= {"logprobs": True, "top_logprobs": conversation["logprobs"]}
     thinking = read_thinking(conversation)
     if thinking:
         body |= _build_think(thinking)
@@ -84,6 +93,9 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
         if isinstance(turn, UserTurn):
             yield {"role": "user", "content": join_text(turn.parts), **_build_images(turn.parts)}
             continue
+        if isinstance(turn, SystemTurn):
+            yield {"role": "system", "content": turn.text}
+            continue
         message = build_answer(turn.blocks)
         if message:
             yield message
@@ -92,7 +104,7 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
 
 def _build_images(parts: Sequence[Block]) -> dict[str, Any]:
     """Return a field with the images as base64 without a type, if there are any."""
-    data = [image["data"] for image in filter_images(parts)]
+    data = [image["data"] for image in filter_images(parts) if "data" in image]
     return {"images": data} if data else {}
 
 

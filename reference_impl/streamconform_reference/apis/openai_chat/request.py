@@ -13,8 +13,11 @@ https://docs.mistral.ai/api; badlogic/pi-mono for other fields that they reject.
 - Some fields are OpenAI's own, and other hosts reject them: `store`, the cache retention, and the role
   `developer`, which replaces `system` for models that think. If no host is given, none of them is sent.
 - Without tools, no tool choice is sent, because the API would reject it.
-- OpenAI's models accept a temperature only if they do not think (vercel/ai#10932); models that always think
-  never accept one.
+- OpenAI's models accept sampling options only if they do not think (vercel/ai#10932); models that always
+  think never accept them. `top_k` is not OpenAI's.
+- Files are given as a data URL or by id; images also by address. A document that is plain text is text.
+- Cache points are OpenAI's own, and so is the name `safety_identifier` for the end user.
+- Azure and Bedrock have the same API under `/openai/v1`.
 - The cache key has at most 64 characters; a longer name is hashed, not truncated, because two names may
   share a prefix.
 - DeepSeek requires `reasoning_content` with calls even without thinking (camel-ai/camel#4028).
@@ -27,13 +30,16 @@ from hashlib import sha256
 from typing import Any, Final
 
 from streamconform_reference.requests.conversation import (
+    MEDIA,
     AnswerTurn,
     Block,
     Conversation,
+    SystemTurn,
     ToolResult,
     UserTurn,
     arguments_text,
     filter_images,
+    find_url,
     format_data_url,
     is_client_call,
     is_free_text,
@@ -86,6 +92,11 @@ OPTIONS: Final = (
     Option("max_tokens", "max_completion_tokens", read_positive),
     Option("max_tokens", "max_tokens", read_positive),
     Option("temperature", "temperature", read_kind("number")),
+    Option("seed", "seed"),
+    Option("presence_penalty", "presence_penalty"),
+    Option("frequency_penalty", "frequency_penalty"),
+    Option("service_tier", "service_tier"),
+    Option("metadata", "metadata"),
     Option("session", "prompt_cache_key", read_name),
     Option("cache", "prompt_cache_retention", read_choice_of(_RETENTIONS), written=False),
     Option("stream", "stream", read_kind("true or false")),
@@ -126,6 +137,11 @@ _DEEPSEEK: Final = "deepseek.com"
 # Hosts that switch thinking on and off with an object.
 _HOSTS_WITH_SWITCH: Final = ("deepseek.com", "moonshot.ai", "moonshot.cn", "z.ai", "bigmodel.cn")
 
+# Clouds that offer OpenAI's API.
+_CLOUDS: Final = ("openai.azure.com", "amazonaws.com")
+
+AUDIO_FORMATS: Final = {"audio/wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
+DEFAULT_FILENAME: Final = "document"
 _MAX_CACHE_KEY: Final = 64
 IMAGES_FOLLOW: Final = "(the images of this result follow the results)"
 _IMAGES_TITLE: Final = "Images from the result of {name}:"
@@ -137,15 +153,20 @@ def build_request(conversation: Conversation) -> Request:
     if conversation.get("tools"):
         body["tools"] = [build_tool(entry) for entry in conversation["tools"]]
         if "tool_choice" in conversation:
-            body["tool_choice"] = build_tool_choice(conversation["tool_choice"])
+            body["tool_choice"] = _build_tool_choice(conversation["tool_choice"])
         if "parallel_tool_calls" in conversation:
             body["parallel_tool_calls"] = conversation["parallel_tool_calls"]
     options = read_thinking(conversation)
     if options:
         body |= build_thinking(conversation, options)
     table = _OPTIONS_OF_OLD_HOSTS if is_on_host(conversation, *_HOSTS_WITH_OLD_LIMIT) else OPTIONS
-    tempered = accepts_temperature(conversation, options)
-    write_options(table, collect_options(conversation, temperature=tempered), body)
+    sampling = accepts_sampling(conversation, options)
+    write_options(table, collect_options(conversation, sampling=sampling), body)
+    body |= build_user(conversation)
+    if sampling and "logprobs" in conversation:
+        body |= {"logprobs": True, "top_logprobs": conversation["logprobs"]}
+    if "top_k" in conversation and _is_foreign(conversation):
+        body["top_k"] = conversation["top_k"]
     output = read_output_schema(conversation)
     if output:
         schema = {"name": output.name, "schema": output.schema, **output.build_strict()}
@@ -153,7 +174,18 @@ def build_request(conversation: Conversation) -> Request:
     body |= _build_storage(conversation)
     if body["stream"]:
         body["stream_options"] = {"include_usage": True}
-    return make_request("/v1/chat/completions", body, authorization=format_bearer())
+    return make_request(f"{find_prefix(conversation)}/chat/completions", body, authorization=format_bearer())
+
+
+def find_prefix(conversation: Conversation) -> str:
+    """Return the beginning of the path on the host; also used for Responses."""
+    return "/openai/v1" if is_on_host(conversation, *_CLOUDS) else "/v1"
+
+
+def build_user(conversation: Conversation) -> dict[str, Any]:
+    """Return the id of the end user as a field; also used for Responses."""
+    key = "user" if _is_foreign(conversation) else "safety_identifier"
+    return {key: conversation["user"]} if "user" in conversation else {}
 
 
 def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,11 +194,18 @@ def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     return {**form, "function": {**form["function"], **build_strict(tool)}}
 
 
-def build_tool_choice(requested: str | Mapping[str, Any]) -> Any:
-    """Return the tool choice, which is a string unless it names a tool."""
+def _build_tool_choice(requested: str | Mapping[str, Any]) -> Any:
+    """Return the tool choice, which is a string unless it names tools."""
     if isinstance(requested, str):
         return requested
-    return {"type": "function", "function": {"name": requested["name"]}}
+    if "allowed" in requested:
+        tools = [_name_tool(name) for name in requested["allowed"]]
+        return {"type": "allowed_tools", "allowed_tools": {"mode": requested["mode"], "tools": tools}}
+    return _name_tool(requested["name"])
+
+
+def _name_tool(name: str) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name}}
 
 
 def build_thinking(conversation: Conversation, options: ThinkingOptions) -> dict[str, Any]:
@@ -176,7 +215,8 @@ def build_thinking(conversation: Conversation, options: ThinkingOptions) -> dict
             return {"reasoning": {"effort": "none"}}
         if options.by_budget and options.budget:
             return {"reasoning": {"max_tokens": options.budget}}
-        return {"reasoning": {"effort": options.effort} if options.effort else {"enabled": True}}
+        hidden = {"exclude": True} if options.display == "omitted" else {}
+        return {"reasoning": ({"effort": options.effort} if options.effort else {"enabled": True}) | hidden}
     if is_on_host(conversation, *_HOSTS_WITH_SWITCH):
         switch: dict[str, Any] = {"thinking": {"type": "disabled" if options.off else "enabled"}}
         leveled = options.effort and is_on_host(conversation, _DEEPSEEK)
@@ -185,8 +225,8 @@ def build_thinking(conversation: Conversation, options: ThinkingOptions) -> dict
     return {"reasoning_effort": effort} if effort else {}
 
 
-def accepts_temperature(conversation: Conversation, options: ThinkingOptions | None) -> bool:
-    """Whether the model accepts a temperature with these thinking options; also used for Responses."""
+def accepts_sampling(conversation: Conversation, options: ThinkingOptions | None) -> bool:
+    """Whether the model accepts sampling options with these thinking options; also used for Responses."""
     if read_facts(conversation).get("thinking") == "always":
         return False
     return options is None or options.off or _is_foreign(conversation)
@@ -225,12 +265,14 @@ def _is_foreign(conversation: Conversation) -> bool:
 def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
     """Yield the messages."""
     if conversation.get("system"):
-        developer = can_think(conversation) and is_on_host(conversation, OPENAI)
-        yield {"role": "developer" if developer else "system", "content": conversation["system"]}
+        yield build_system_message(conversation, conversation["system"])
     ids = _MISTRAL_IDS if is_on_host(conversation, _MISTRAL) else IDS
     for turn in read_turns(conversation, API, ids=ids):
         if isinstance(turn, UserTurn):
-            yield {"role": "user", "content": build_user_content(turn.parts)}
+            yield {"role": "user", "content": build_user_content(turn.parts, conversation)}
+            continue
+        if isinstance(turn, SystemTurn):
+            yield build_system_message(conversation, turn.text)
             continue
         content = build_answer(conversation, turn)
         if content:
@@ -241,18 +283,44 @@ def build_messages(conversation: Conversation) -> Iterator[dict[str, Any]]:
             yield {"role": "user", "content": images}
 
 
-def build_user_content(parts: Sequence[Block]) -> Any:
-    """Return the user's content; text without images becomes plain text, which every host accepts."""
-    if not filter_images(parts):
-        return join_text(parts)
-    return [_build_user_part(part) for part in parts if part["type"] == "image" or part_text(part)]
+def build_system_message(conversation: Conversation, text: str) -> dict[str, Any]:
+    """Return the message for instructions; models that think have another name for the role."""
+    developer = can_think(conversation) and is_on_host(conversation, OPENAI)
+    return {"role": "developer" if developer else "system", "content": text}
+
+
+def build_user_content(parts: Sequence[Block], conversation: Conversation) -> Any:
+    """Return the user's content; text alone becomes plain text, which every host accepts."""
+    sent = [
+        _build_user_part(part) | build_breakpoint(conversation, part.get("cache"))
+        for part in parts
+        if part["type"] in MEDIA or part_text(part)
+    ]
+    return join_text(parts) if all(part.keys() == {"type", "text"} for part in sent) else sent
 
 
 def _build_user_part(part: Block) -> dict[str, Any]:
-    """Return a part of a user message."""
-    if part["type"] == "image":
-        return {"type": "image_url", "image_url": {"url": format_data_url(part)}}
-    return {"type": "text", "text": part_text(part)}
+    """Return a part of a user message; a file that the API cannot take is named in a text."""
+    match part["type"]:
+        case "image" if (url := find_url(part)) is not None:
+            return {"type": "image_url", "image_url": {"url": url}}
+        case "audio" if "data" in part and part["media_type"] in AUDIO_FORMATS:
+            audio = {"data": part["data"], "format": AUDIO_FORMATS[part["media_type"]]}
+            return {"type": "input_audio", "input_audio": audio}
+        case "image" | "document" if "file_id" in part:
+            return {"type": "file", "file": {"file_id": part["file_id"]}}
+        case "document" if "data" in part:
+            name = part.get("title", DEFAULT_FILENAME)
+            return {"type": "file", "file": {"filename": name, "file_data": format_data_url(part)}}
+        case _:
+            return {"type": "text", "text": part_text(part)}
+
+
+def build_breakpoint(conversation: Conversation, keep: str | None) -> dict[str, Any]:
+    """Return the end of a cached prefix as a field; also used for Responses."""
+    if keep is None or _is_foreign(conversation):
+        return {}
+    return {"prompt_cache_breakpoint": {"mode": "explicit", **({"ttl": "12h"} if keep == "long" else {})}}
 
 
 def build_answer(conversation: Conversation, turn: AnswerTurn) -> dict[str, Any] | None:

@@ -16,6 +16,8 @@ and the types in the `openai` package (3.54.0).
 - Results are text, or parts if they contain an image. The API has no field for a failure, so the text
   describes it.
 - Calls that the provider ran are sent back as their original items.
+- A stored answer that the request continues is named, and the new one is stored too.
+- The API has no audio, no stop sequences, no seed and no penalties.
 """
 
 from __future__ import annotations
@@ -23,15 +25,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from streamconform_reference.apis.openai_chat.request import accepts_temperature, build_cache
+from streamconform_reference.apis.openai_chat.request import (
+    DEFAULT_FILENAME,
+    accepts_sampling,
+    build_breakpoint,
+    build_cache,
+    build_user,
+    find_prefix,
+)
 from streamconform_reference.requests.conversation import (
+    MEDIA,
     AnswerTurn,
     Block,
     Conversation,
+    SystemTurn,
     ToolResult,
     UserTurn,
     arguments_text,
-    filter_images,
+    find_url,
     format_data_url,
     is_client_call,
     is_free_text,
@@ -59,10 +70,16 @@ API: Final = "openai-responses"
 OPTIONS: Final = (
     Option("max_tokens", "max_output_tokens"),
     Option("temperature", "temperature"),
+    Option("top_p", "top_p"),
+    Option("service_tier", "service_tier"),
+    Option("metadata", "metadata"),
     Option("stream", "stream"),
 )
 IDS: Final = r"[\s\S]{1,64}"
 _ENCRYPTED: Final = "reasoning.encrypted_content"
+_LOGPROBS: Final = "message.output_text.logprobs"
+_STORED: Final = ("previous_response_id", "prompt")
+"""The options that refer to what the provider has stored."""
 
 # Items, other than calls, that the provider requires back.
 _KEPT_ITEMS: Final = frozenset({"compaction", "mcp_list_tools", "tool_search_output", *CALLS})
@@ -77,23 +94,29 @@ def build_request(conversation: Conversation) -> Request:
     if conversation.get("tools"):
         body["tools"] = [build_tool(entry) for entry in conversation["tools"]]
         if "tool_choice" in conversation:
-            body["tool_choice"] = build_tool_choice(conversation["tool_choice"])
+            body["tool_choice"] = _build_tool_choice(conversation["tool_choice"])
         if "parallel_tool_calls" in conversation:
             body["parallel_tool_calls"] = conversation["parallel_tool_calls"]
     options = read_thinking(conversation)
     if options:
         body["reasoning"] = build_reasoning(options)
-    tempered = accepts_temperature(conversation, options)
-    write_options(OPTIONS, collect_options(conversation, temperature=tempered), body)
+    sampling = accepts_sampling(conversation, options)
+    write_options(OPTIONS, collect_options(conversation, sampling=sampling), body)
+    body |= build_user(conversation)
+    body |= {name: conversation[name] for name in _STORED if name in conversation}
     output = read_output_schema(conversation)
     if output:
         schema = {"name": output.name, "schema": output.schema, **output.build_strict()}
         body["text"] = {"format": {"type": "json_schema", **schema}}
-    body["store"] = False
-    if read_facts(conversation).get("thinking") != "none":
-        body["include"] = [_ENCRYPTED]
+    body["store"] = "previous_response_id" in conversation
+    include = [] if body["store"] or read_facts(conversation).get("thinking") == "none" else [_ENCRYPTED]
+    if sampling and "logprobs" in conversation:
+        body["top_logprobs"] = conversation["logprobs"]
+        include.append(_LOGPROBS)
+    if include:
+        body["include"] = include
     body |= build_cache(conversation)
-    return make_request("/v1/responses", body, authorization=format_bearer())
+    return make_request(f"{find_prefix(conversation)}/responses", body, authorization=format_bearer())
 
 
 def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,43 +130,64 @@ def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def build_tool_choice(query: str | Mapping[str, Any]) -> Any:
-    """Return the tool choice, which is a string unless it names a tool."""
-    return query if isinstance(query, str) else {"type": "function", "name": query["name"]}
+def _build_tool_choice(query: str | Mapping[str, Any]) -> Any:
+    """Return the tool choice, which is a string unless it names tools."""
+    if isinstance(query, str):
+        return query
+    if "allowed" in query:
+        tools = [{"type": "function", "name": name} for name in query["allowed"]]
+        return {"type": "allowed_tools", "mode": query["mode"], "tools": tools}
+    return {"type": "function", "name": query["name"]}
 
 
 def build_reasoning(options: ThinkingOptions) -> dict[str, Any]:
-    """Return the effort, and request a summary whenever thinking is requested."""
+    """Return the effort, and request a summary whenever thinking is requested, unless it is to be omitted."""
     if options.off:
         return {"effort": "none"}
-    return {**({"effort": options.effort} if options.effort else {}), "summary": "auto"}
+    summary = {} if options.display == "omitted" else {"summary": "auto"}
+    return {**({"effort": options.effort} if options.effort else {}), **summary}
 
 
 def _build_items(conversation: Conversation) -> Iterator[dict[str, Any]]:
     """Yield the input items."""
     for turn in read_turns(conversation, API, ids=IDS):
         if isinstance(turn, UserTurn):
-            yield {"type": "message", "role": "user", "content": build_content(turn.parts)}
+            yield {"type": "message", "role": "user", "content": build_content(turn.parts, conversation)}
+        elif isinstance(turn, SystemTurn):
+            content = [{"type": "input_text", "text": turn.text}]
+            yield {"type": "message", "role": "developer", "content": content}
         else:
             yield from build_answer(turn)
             free = {call["id"] for call in turn.blocks if is_client_call(call) and is_free_text(call)}
-            yield from (_build_output(result, free=result.id in free) for result in turn.results)
+            for result in turn.results:
+                yield _build_output(result, conversation, free=result.id in free)
 
 
-def build_content(parts: Sequence[Block]) -> list[dict[str, Any]]:
+def build_content(parts: Sequence[Block], conversation: Conversation) -> list[dict[str, Any]]:
     """Return the parts in the API's format."""
-    return [
-        {"type": "input_image", "image_url": format_data_url(part), "detail": "auto"}
-        if part["type"] == "image"
-        else {"type": "input_text", "text": part_text(part)}
-        for part in parts
-    ]
+    return [_build_part(part) | build_breakpoint(conversation, part.get("cache")) for part in parts]
 
 
-def _build_output(result: ToolResult, *, free: bool) -> dict[str, Any]:
+def _build_part(part: Block) -> dict[str, Any]:
+    """Return a part; a file that the API cannot take is named in a text."""
+    if part["type"] not in ("image", "document") or "text" in part:
+        return {"type": "input_text", "text": part_text(part)}
+    if part["type"] == "image":
+        key, detail = "image_url", {"type": "input_image", "detail": "auto"}
+        return {**detail, **({"file_id": part["file_id"]} if "file_id" in part else {key: find_url(part)})}
+    if "file_id" in part:
+        return {"type": "input_file", "file_id": part["file_id"]}
+    if "url" in part:
+        return {"type": "input_file", "file_url": part["url"]}
+    name = part.get("title", DEFAULT_FILENAME)
+    return {"type": "input_file", "filename": name, "file_data": format_data_url(part)}
+
+
+def _build_output(result: ToolResult, conversation: Conversation, *, free: bool) -> dict[str, Any]:
     """Return the item for a result."""
     kind = "custom_tool_call_output" if free else "function_call_output"
-    content: Any = build_content(result.parts) if filter_images(result.parts) else join_text(result.parts)
+    has_files = any(part["type"] in MEDIA for part in result.parts)
+    content: Any = build_content(result.parts, conversation) if has_files else join_text(result.parts)
     return {"type": kind, "call_id": result.id, "output": content}
 
 

@@ -1,0 +1,90 @@
+// Adapter for @langchain/core and its chat models: `stream(…)` of each model with the chunks added up, and their `contentBlocks`.
+// In a conversation, the message and a `ToolMessage` per call are added to the messages, as the guide says.
+
+process.env.LANGSMITH_TRACING = process.env.LANGCHAIN_TRACING_V2 = "false"; // would report every run to a server
+
+import { APIConnectionError, APIError } from "@anthropic-ai/sdk";
+import { HumanMessage } from "@langchain/core/messages";
+import { matchResults } from "../node/conversation.mjs";
+import { buildStop, describeError, readTools, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
+import { readProviderError as readOpenAIError } from "../node/openai_errors.mjs";
+import { serve } from "../node/protocol.mjs";
+import { convertBlocks, readUsage } from "./langchain_blocks.mjs";
+import { convertMessages, convertResult, convertTools } from "./langchain_messages.mjs";
+import { buildModel } from "./langchain_models.mjs";
+
+const STOP_REASONS = {
+  ...{ stop: "stop", length: "length", tool_calls: "tool_use", function_call: "tool_use" },
+  ...{ content_filter: "content_filter", completed: "stop", max_output_tokens: "length" },
+  ...{ end_turn: "stop", stop_sequence: "stop", tool_use: "tool_use", max_tokens: "length", refusal: "refusal" },
+  ...{ pause_turn: "pause", model_context_window_exceeded: "length" },
+};
+serve(adapter);
+
+async function adapter(run, answer) {
+  const { conversation, api } = run;
+  const tools = conversation ? (conversation.tools ?? []) : readTools(run.request).map(toTool);
+  const model = buildModel(run, convertTools(tools), api);
+  const messages = conversation ? convertMessages(conversation, api) : [new HumanMessage("Hello.")];
+  let { outcome, message } = await ask(model, messages, answer);
+  for (const { results, messages: added = [] } of run.turns) {
+    if (outcome.status === "error") break;
+    const pairs = matchResults(message.tool_calls ?? [], results);
+    messages.push(message, ...pairs.map(([call, result]) => convertResult(result, call.id)));
+    messages.push(...convertMessages({ messages: added, model: run.model }, api));
+    answer.startNext();
+    ({ outcome, message } = await ask(model, messages, answer));
+  }
+  return outcome;
+}
+
+function toTool([name, description, parameters]) {
+  return { name, description, parameters };
+}
+
+async function ask(model, messages, answer) {
+  let message;
+  let failed = null;
+  try {
+    const signal = AbortSignal.timeout(TIMEOUT_SECONDS * 1000);
+    for await (const chunk of await model.stream(messages, { signal })) message = message?.concat(chunk) ?? chunk;
+  } catch (error) {
+    failed = describeError(error, readProviderError);
+  }
+  return { message, outcome: finish(message, failed, answer) };
+}
+
+function finish(message, failed, answer) {
+  const metadata = message?.response_metadata ?? {};
+  const details = metadata.incomplete_details?.reason;
+  const raw =
+    metadata.finish_reason ??
+    metadata.stop_reason ??
+    message?.additional_kwargs.stop_reason ??
+    details ??
+    metadata.status ??
+    null;
+  const content = message ? convertBlocks(message, Boolean(raw)) : [];
+  const usage = message?.usage_metadata ? readUsage(message.usage_metadata) : null;
+  const id = message?.id?.startsWith("run-") ? null : (message?.id ?? null); // the library's own, if the stream has none
+  const fields = {
+    content,
+    usage,
+    model: metadata.model_name ?? metadata.model ?? message?.additional_kwargs.model ?? null,
+    response_id: id,
+  };
+  const stop = raw ? buildStop(raw, STOP_REASONS, content) : undefined;
+  const status = stop?.reason === "error" ? "error" : raw ? "complete" : "incomplete";
+  return answer.finish({ status, stop, ...fields, ...failed });
+}
+
+// An error in Anthropic's stream has the provider's body but no status.
+function readProviderError(error) {
+  if (!(error instanceof APIError) || error instanceof APIConnectionError) return readOpenAIError(error);
+  const body = error.error?.error ?? error.error;
+  return {
+    type: error.type ?? body?.type ?? null,
+    message: body?.message ?? error.message,
+    status: error.status ?? null,
+  };
+}
