@@ -10,6 +10,8 @@ import pytest
 
 from streamconform_dev.checkout import ROOT
 
+from .for_each import for_each
+
 PAGE = (ROOT / "docs/limits.md").read_text("utf-8")
 ROW = re.compile(
     r"^\| (?P<what>[^|]+) \| (?P<number>[^|]+) \| (?P<message>[^|]+) \| `(?P<constant>[^|`]+)` \| "
@@ -44,13 +46,13 @@ def test_every_row_of_the_page_is_read():
     assert len(ROWS) == len(rows) >= 30
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row["constant"] for row in ROWS])
+@for_each("row", ROWS, ids=[row["constant"] for row in ROWS])
 def test_a_limit_is_that_of_the_code(row):
     value, _ = read_constant(row["constant"])
     assert parse_number(row["number"]) == value
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row["constant"] for row in ROWS])
+@for_each("row", ROWS, ids=[row["constant"] for row in ROWS])
 def test_a_limit_has_a_test(row):
     assert f"def {row['test']}(" in (ROOT / row["file"]).read_text("utf-8")
 

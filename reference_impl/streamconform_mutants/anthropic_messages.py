@@ -547,6 +547,65 @@ def missing_count_erases(message: Assembler, payload: Payload) -> None:
     HANDLERS["message_delta"](message, {**payload, "usage": {**zeros, **usage} if usage else usage})
 
 
+def _list_advice(payload: Payload) -> list[Json]:
+    """Return the contents of the blocks in the payload, which may be a whole message."""
+    blocks = [object_at(payload, "content_block"), *(object_at(payload, "message").get("content") or ())]
+    return [object_at(block, "content") for block in blocks]
+
+
+@mutants.refuse(kind="unknown-fatal", paths=BOTH, fails=GIVES_UP)
+def block_error_fatal(payload: Payload) -> bool:
+    """Fails on the result of a server's tool that is an error, although the answer goes on."""
+    return any("error_code" in content for content in _list_advice(payload))
+
+
+@mutants.decoder(kind="other-counts", paths=BOTH, fails=USAGE)
+class AdvisorTokensAdded(AnthropicMessagesDecoder):
+    """Adds the tokens of the advisor, which have the price of another model, to those of the answer."""
+
+    def read(self, payload: Payload) -> None:
+        for holder in (payload, object_at(payload, "message")):
+            usage = object_at(holder, "usage")
+            for entry in usage.get("iterations") or ():
+                for key in ("input_tokens", "output_tokens"):
+                    usage[key] += entry[key] if entry.get("type") == "advisor_message" else 0
+        super().read(payload)
+
+
+@mutants.decoder(kind="stop-guessed", paths=BOTH, fails=STATUS)
+class AdvisorReasonTrusted(AnthropicMessagesDecoder):
+    """Takes the stop reason of an advice that was cut for that of the answer."""
+
+    is_cut = False
+
+    def read(self, payload: Payload) -> None:
+        self.is_cut |= any(content.get("stop_reason") == "max_tokens" for content in _list_advice(payload))
+        for holder in (object_at(payload, "delta"), object_at(payload, "message")):
+            if self.is_cut and holder.get("stop_reason"):
+                holder["stop_reason"] = "max_tokens"
+        super().read(payload)
+
+
+@mutants.decoder(kind="stop-details-lost", paths=BOTH, fails=("**:stop.details",))
+class CreditTokenLost(AnthropicMessagesDecoder):
+    """Keeps only the documented category and explanation of a refusal, without the credit for a retry."""
+
+    def read(self, payload: Payload) -> None:
+        for holder in (object_at(payload, "delta"), object_at(payload, "message")):
+            if details := object_at(holder, "stop_details"):
+                kept = ("type", "category", "explanation")
+                holder["stop_details"] = {key: details.get(key) for key in kept}
+        super().read(payload)
+
+
+@mutants.decoder(kind="details-lost", paths=BOTH, fails=CONTENT)
+class ToolChangesLost(AnthropicMessagesDecoder):
+    """Drops the tools that a compacted history added and removed."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(drop_key(payload, "tool_changes"))
+
+
 @mutants.decoder(kind="price-variant-ignored", fails=("**:cost.**",))
 class FastAlways(AnthropicMessagesDecoder):
     """Bills every answer as fast, whatever speed served it."""

@@ -310,3 +310,24 @@ def cache_reads_as_writes(payload: Payload) -> Payload:
         if usage.get("cache_read_input_tokens"):
             usage["cache_creation_input_tokens"] = usage["cache_read_input_tokens"]
     return payload
+
+
+@mutants.payloads("bedrock-converse", kind="cache-counted-twice", paths=BOTH, fails=USAGE)
+def cache_names_added(payload: Payload) -> Payload:
+    """Adds up the counts of the cache, which some answers have under two names."""
+    for holder in (payload, object_at(payload, "metadata")):
+        usage = object_at(holder, "usage")
+        for name in ("cacheReadInputToken", "cacheWriteInputToken"):
+            if f"{name}Count" in usage:
+                usage[f"{name}s"] += usage[f"{name}Count"]
+    return payload
+
+
+@mutants.payloads("bedrock-converse", kind="part-lost", paths=BOTH, fails=(*CONTENT, "**:stop.reason"))
+def typed_call_by_provider(payload: Payload) -> Payload:
+    """Takes every call with a type for one that the service runs."""
+    for holder in (payload, object_at(payload, "contentBlockStart")):
+        call = object_at(object_at(holder, "start"), "toolUse")
+        if "type" in call:
+            call["type"] = "server_tool_use"
+    return payload

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any, Final
 
 from streamconform_reference.apis.openai_responses import decode
@@ -429,3 +430,155 @@ class CompactionUnread(OpenaiResponsesDecoder):
             output = [item for item in items if item.get("type") != "compaction"]
             payload = {**payload, "response": {**payload["response"], "output": output}}
         super().read(payload)
+
+
+def _change_items(payload: Payload, change: Callable[[Payload], Payload]) -> Payload:
+    """Return the payload with each item changed, in item events and in the finished response."""
+    if item := object_at(payload, "item"):
+        return {**payload, "item": change(item)}
+    if output := object_at(payload, "response").get("output"):
+        return {**payload, "response": {**payload["response"], "output": [*map(change, output)]}}
+    return payload
+
+
+@mutants.decoder(kind="part-lost", paths=BOTH, fails=(*CONTENT, *STOP_REASON))
+class FunctionsOnly(OpenaiResponsesDecoder):
+    """Reads only functions and custom tools, so that nobody runs a shell command, a patch or a search."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(_change_items(payload, _hide_tool))
+
+
+def _hide_tool(item: Payload) -> Payload:
+    hidden = ("shell_call", "local_shell_call", "apply_patch_call", "tool_search_call")
+    return {**item, "type": "hidden"} if item.get("type") in hidden else item
+
+
+@mutants.decoder(
+    kind="provider-call-runs",
+    paths=BOTH,
+    fails=("**:content.*.tool_call.executor", "**:stop.reason"),
+)
+class ContainerUnread(OpenaiResponsesDecoder):
+    """Runs every shell command on the client's machine, even those that ran in OpenAI's container."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(_change_items(payload, partial(drop_key, key="environment")))
+
+
+@mutants.decoder(kind="provider-call-runs", paths=BOTH, fails=(*CONTENT, *STOP_REASON, "**:invariant.**"))
+class ProgramRuns(OpenaiResponsesDecoder):
+    """Mistakes a program, and its result, for calls of a tool that the client must run."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(_change_items(payload, _call_program))
+
+
+def _call_program(item: Payload) -> Payload:
+    kind = item.get("type")
+    if kind not in ("program", "program_output"):
+        return item
+    return {**item, "type": "custom_tool_call", "name": kind, "input": item.get("code") or item.get("result")}
+
+
+@mutants.decoder(kind="details-lost", fails=CONTENT)
+class ProgramOfStart(OpenaiResponsesDecoder):
+    """Keeps a program as it was when it began, without code and with a fingerprint that is not accepted."""
+
+    def begin(self) -> None:
+        super().begin()
+        self.first: dict[object, Payload] = {}
+
+    def read(self, payload: Payload) -> None:
+        super().read(_change_items(payload, self._keep_first))
+
+    def _keep_first(self, item: Payload) -> Payload:
+        is_program = item.get("type") in ("program", "program_output")
+        return self.first.setdefault(item.get("id"), item) if is_program else item
+
+
+@mutants.decoder(kind="part-lost", paths=BOTH, fails=(*CONTENT, *STOP_REASON, *COMPLETE, "**:invariant.**"))
+class CompletedCallsOnly(OpenaiResponsesDecoder):
+    """Waits for the status `completed` of a call, which the calls of a program do not get."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(_change_items(payload, _doubt_call))
+
+
+def _doubt_call(item: Payload) -> Payload:
+    is_open = item.get("type") == "function_call" and item.get("status") == "in_progress"
+    return {**item, "type": "hidden"} if is_open and "caller" in item else item
+
+
+@mutants.decoder(kind="part-lost", paths=BOTH, fails=(*CONTENT, *STOP_REASON))
+class AsyncByProvider(OpenaiResponsesDecoder):
+    """Mistakes a call whose result comes later for one that the provider runs."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(_change_items(payload, _hide_async))
+
+
+def _hide_async(item: Payload) -> Payload:
+    return {**item, "type": "hidden"} if item.get("async") else item
+
+
+@mutants.decoder(kind="identity-trusted", fails=("**:content.*.tool_call.id", *CONTENT))
+class CallIdOfStart(OpenaiResponsesDecoder):
+    """Keeps the id with which a call began, although a search for tools ends with another."""
+
+    def begin(self) -> None:
+        super().begin()
+        self.first: dict[object, object] = {}
+
+    def read(self, payload: Payload) -> None:
+        super().read(_change_items(payload, self._keep_first))
+
+    def _keep_first(self, item: Payload) -> Payload:
+        if "call_id" not in item:
+            return item
+        return {**item, "call_id": self.first.setdefault(item.get("id"), item["call_id"])}
+
+
+@mutants.decoder(kind="unfinished-call-runs", paths=BOTH, fails=(*COMPLETE, *CONTENT, "**:invariant.**"))
+class ItemStatusUnread(OpenaiResponsesDecoder):
+    """Hands out every call of the finished response as executable, whatever its status."""
+
+    def read(self, payload: Payload) -> None:
+        super().read(_change_items(payload, partial(drop_key, key="status")))
+
+
+@mutants.decoder(kind="error-as-success", fails=ERROR)
+class MisalignmentAsStop(OpenaiResponsesDecoder):
+    """Takes an answer that a safety review stopped for a complete one, since another may continue it."""
+
+    def read(self, payload: Payload) -> None:
+        response = object_at(payload, "response")
+        if object_at(response, "error").get("misalignment"):
+            finished = {**response, "status": "completed"}
+            payload = {**payload, "type": "response.completed", "response": finished}
+        super().read(payload)
+
+
+@mutants.decoder(kind="cache-counted-twice", paths=BOTH, fails=(*USAGE, "**:cost.**"))
+class CacheLifetimesAdded(OpenaiResponsesDecoder):
+    """Adds the tokens written for each lifetime to their total, which already contains them."""
+
+    def read(self, payload: Payload) -> None:
+        response = object_at(payload, "response")
+        usage = object_at(response, "usage")
+        details = object_at(usage, "input_tokens_details")
+        parts = object_at(details, "cache_write_tokens_details").values()
+        if parts:
+            details = {**details, "cache_write_tokens": details["cache_write_tokens"] + sum(parts)}
+            payload = {
+                **payload,
+                "response": {**response, "usage": {**usage, "input_tokens_details": details}},
+            }
+        super().read(payload)
+
+
+@mutants.refuse(kind="unknown-fatal", paths=BOTH, fails=GIVES_UP)
+def item_error_fatal(payload: Payload) -> bool:
+    """Fails on an item with an error, although the answer goes on."""
+    items = [object_at(payload, "item"), *(object_at(payload, "response").get("output") or ())]
+    return any(item.get("error") for item in items)

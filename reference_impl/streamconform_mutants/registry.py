@@ -76,7 +76,7 @@ class StreamMutants(Registry):
 
     def decoder(self, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Decode with the decorated class."""
-        return self.register(bug, self._decode_with)
+        return self.register(bug, lambda name, broken: self._decode_with(name, broken, bug))
 
     def replace(self, attribute: str, *keys: str, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Replace a class attribute of the decoder with the decorated function or class.
@@ -92,7 +92,7 @@ class StreamMutants(Registry):
                 else staticmethod(broken)
             )
             decoder = type(f"Broken{self.base.__name__}", (self.base,), {attribute: value})
-            return self._decode_with(name, cast("type[Decoder]", decoder))
+            return self._decode_with(name, cast("type[Decoder]", decoder), bug)
 
         return self.register(bug, make)
 
@@ -154,8 +154,9 @@ class StreamMutants(Registry):
 
         return self.register(bug, make)
 
-    def _decode_with(self, name: str, decoder: type[Decoder]) -> Adapter:
-        return adapter_for({self.api: decoder}, name=f"mutant:{name}")
+    def _decode_with(self, name: str, decoder: type[Decoder], bug: Bug) -> Adapter:
+        documents = DOCUMENT_READERS if "document" in bug.get("paths", self.paths) else None
+        return adapter_for({self.api: decoder}, documents=documents, name=f"mutant:{name}")
 
 
 class SharedMutants(Registry):

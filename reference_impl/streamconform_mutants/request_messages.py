@@ -21,7 +21,7 @@ Block = dict[str, Any]
 _CALL_ITEMS: Final = ("function_call", "custom_tool_call")
 _MESSAGES: Final = ("**:body.messages.**",)
 _CONTENTS: Final = ("**:body.contents", "**:body.contents.**")
-_INPUT: Final = ("**:body.input.**",)
+_INPUT: Final = ("**:body.input", "**:body.input.**")
 
 
 def _block_lists(body: Body) -> Iterator[list[Any]]:
@@ -80,7 +80,7 @@ def phases_not_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-responses",
     kind="items-unsent",
-    fails=(*_INPUT, "**:body.input"),
+    fails=_INPUT,
 )
 def compaction_not_sent(_: Conversation, body: Body) -> None:
     """Drops the compaction item, which stands for everything that was said before."""
@@ -185,7 +185,7 @@ def foreign_thinking_sent(conversation: Conversation) -> Conversation:
     "openai-chat",
     "openai-responses",
     kind="answer-in-another-form",
-    fails=(*_MESSAGES, "**:body.messages", *_CONTENTS, *_INPUT, "**:body.input"),
+    fails=(*_MESSAGES, "**:body.messages", *_CONTENTS, *_INPUT),
 )
 def foreign_answers_told(conversation: Conversation) -> Conversation:
     """Sends an answer of another model, and the results of its calls, as what the user says about them."""
@@ -254,7 +254,7 @@ def call_sent_as_text(_: Conversation, body: Body) -> None:
     "google-generate",
     "google-interactions",
     kind="items-unsent",
-    fails=(*_CONTENTS, *_INPUT, "**:body.input"),
+    fails=(*_CONTENTS, *_INPUT),
 )
 def server_tools_not_sent(_: Conversation, body: Body) -> None:
     """Drops the calls to the provider's tools, and their responses, when sending an answer back."""
@@ -279,7 +279,7 @@ def null_signature_sent(_: Conversation, body: Body) -> None:
 @mutants.body(
     "openai-responses",
     kind="thinking-unsent",
-    fails=(*_INPUT, "**:body.input"),
+    fails=_INPUT,
 )
 def reasoning_lost(_: Conversation, body: Body) -> None:
     """Sends no reasoning items back, so calls arrive without theirs."""
@@ -332,7 +332,7 @@ def answer_of_the_assistant(_: Conversation, body: Body) -> None:
 @mutants.body(
     "google-interactions",
     kind="answer-in-another-form",
-    fails=(*_INPUT, "**:body.input"),
+    fails=_INPUT,
 )
 def answer_as_turn(_: Conversation, body: Body) -> None:
     """Sends an earlier answer as a turn with a role, whose content the server ignores."""
@@ -599,7 +599,7 @@ def results_as_tool_calls(_: Conversation, body: Body) -> None:
     "openai-chat",
     "openai-responses",
     kind="result-missing",
-    fails=(*_MESSAGES, *_CONTENTS, *_INPUT, "**:body.input"),
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
 )
 def missing_result_left_out(_: Conversation, body: Body) -> None:
     """Sends a tool call without a result if the user continued before there was one."""
@@ -752,11 +752,12 @@ def input_as_text(_: Conversation, body: Body) -> None:
 def empty_arguments_sent(_: Conversation, body: Body) -> None:
     """Sends empty text as the arguments of a call that has none."""
     calls = [
-        call["function"] for message in body.get("messages", ()) for call in message.get("tool_calls", ())
+        call.get("function", {})
+        for message in body.get("messages", ())
+        for call in message.get("tool_calls", ())
     ]
-    calls += [item for item in body.get("input", ()) if "arguments" in item]
-    for call in calls:
-        if call["arguments"] in ("{}", {}):
+    for call in [*calls, *body.get("input", ())]:
+        if call.get("arguments") in ("{}", {}):
             call["arguments"] = ""
 
 
@@ -840,6 +841,22 @@ def answer_as_the_users(_: Conversation, body: Body) -> None:
     for message in body["messages"]:
         if message["role"] == "assistant" and "tool_calls" not in message:
             message["role"] = "user"
+
+
+@mutants.body("openai-chat", "openai-responses", kind="answer-in-another-form", fails=(*_MESSAGES, *_INPUT))
+def custom_call_as_function(_: Conversation, body: Body) -> None:
+    """Sends a call of a custom tool as one of a function, whose arguments are then not JSON."""
+    for item in body.get("input", ()):
+        item["type"] = item["type"].replace("custom_tool", "function")
+        if "input" in item:
+            item["arguments"] = item.pop("input")
+    for message in body.get("messages", ()):
+        for call in message.get("tool_calls", ()):
+            if custom := call.pop("custom", None):
+                call |= {
+                    "type": "function",
+                    "function": {"name": custom["name"], "arguments": custom["input"]},
+                }
 
 
 @mutants.body(
@@ -985,7 +1002,7 @@ def phase_replaced_by_a_guess(_: Conversation, body: Body) -> None:
             item["phase"] = "final_answer"
 
 
-@mutants.body("openai-responses", kind="signature-unsent", fails=(*_INPUT, "**:body.input"))
+@mutants.body("openai-responses", kind="signature-unsent", fails=_INPUT)
 def summary_sent_alone(conversation: Conversation, body: Body) -> None:
     """Sends a reasoning item also without its encrypted content, which the server did not store."""
     answers = [message for message in conversation["messages"] if message["role"] == "assistant"]

@@ -75,9 +75,24 @@ def schemas_emptied(conversation: Conversation) -> Conversation:
 def no_properties_sent(_: Conversation, body: Body) -> None:
     """Leaves `properties` out of the schema of a tool without parameters."""
     for tool in body.get("tools", ()):
-        schema = tool.get("function", tool)["parameters"]
-        if not schema["properties"]:
+        schema = tool.get("function", tool).get("parameters", {})
+        if schema.get("properties") == {}:
             del schema["properties"]
+
+
+@mutants.body("openai-chat", "openai-responses", kind="tool-choice-changed", fails=_TOOL_CHOICE)
+def custom_choice_as_function(_: Conversation, body: Body) -> None:
+    """Names any tool that must be called as a function."""
+    choice = body.get("tool_choice")
+    if isinstance(choice, dict) and choice["type"] == "custom":
+        body["tool_choice"] = {"type": "function", "function": choice.get("custom", choice)}
+
+
+@mutants.body("openai-chat", "openai-responses", kind="tools-changed", fails=_TOOLS)
+def custom_tools_unsent(_: Conversation, body: Body) -> None:
+    """Declares functions alone, and no custom tools."""
+    if "tools" in body:
+        body["tools"] = [tool for tool in body["tools"] if tool["type"] == "function"]
 
 
 @mutants.body(
@@ -666,7 +681,7 @@ def effort_always_sent(_: Conversation, body: Body) -> None:
 def strict_unsent(_: Conversation, body: Body) -> None:
     """Does not send that a tool is strict."""
     for tool in body.get("tools", ()):
-        tool["function"].pop("strict", None)
+        tool.get("function", {}).pop("strict", None)
 
 
 @mutants.body(

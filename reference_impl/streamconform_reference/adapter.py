@@ -52,7 +52,7 @@ CAPABILITY_OF_FUNCTION: Final = {
 }
 """The capability that covers each function of the protocol's `call`."""
 
-OF_REQUESTS: Final = ("stateful", "attachments", "system_messages")
+OF_REQUESTS: Final = ("stateful", "attachments", "system_messages", "custom_tools")
 """What conversations may contain, for an adapter that builds requests."""
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
-
 from streamconform.judge.align import normalize_expected
 from streamconform.judge.match import matches_leaf
 from streamconform.model.capability import CAPABILITIES
@@ -17,6 +15,7 @@ from streamconform_dev.corpus import plain_reader
 from streamconform_dev.corpus.plain_reader import read
 
 from ..bundled_suite import streams
+from ..for_each import for_each
 
 FOLDER = Path(plain_reader.__file__).parent
 CASES = [
@@ -42,7 +41,7 @@ def test_it_imports_nothing_of_the_parser_or_the_harness():
                 assert "streamconform" not in name or name.startswith(plain_reader.__name__)
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
+@for_each("case", CASES, ids=[case.id for case in CASES])
 def test_it_finds_what_a_case_expects_of_our_own_recordings(case):
     reading = read(case.api, case.cassette.status, case.cassette.body)
     assert reading.status == "complete"

@@ -13,6 +13,8 @@ from streamconform_dev.engine.normal import normal
 from streamconform_dev.engine.record_all import PREFIX
 from streamconform_dev.engine.servers import SERVERS
 
+from ..for_each import for_each
+
 EACH = [pytest.param(api, name, id=f"{api}-{name}") for api in BODIES for name in SCENARIOS]
 
 
@@ -20,7 +22,7 @@ def recorded(api, name):
     return cassettes.load(find_bundled("cassettes"), api, PREFIX + name)
 
 
-@pytest.mark.parametrize(("api", "name"), EACH)
+@for_each(("api", "name"), EACH)
 def test_a_recording_holds_the_request_of_its_scenario(api, name):
     cassette = recorded(api, name)
     assert cassette.request.body == build_streaming_body(saved_body(api, name), MODEL)
@@ -45,7 +47,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("server", "api", "name"), OTHERS)
+@for_each(("server", "api", "name"), OTHERS)
 def test_a_recording_of_another_server_holds_the_request_of_its_scenario(server, api, name):
     cassette = cassettes.load(find_bundled("cassettes"), api, server.prefix + name)
     wanted = build_streaming_body(saved_body(api, name), MODEL) | {"model": server.model}

@@ -225,6 +225,8 @@ SENT = [
     ([{"role": "user", "content": [{"type": "document", **BYTES}]}], {}, ("attachments",)),
     ([{"role": "tool", "results": [{"content": [{"type": "audio", **BYTES}]}]}], {}, ("attachments",)),
     ([{"role": "system", "content": "Hi."}], {}, ("system_messages",)),
+    ([{"role": "user", "content": "Hi."}], {"tools": [{"name": "f", "format": "text"}]}, ("custom_tools",)),
+    ([{"role": "user", "content": "Hi."}], {"tools": [{"name": "f", "parameters": {}}]}, ()),
     ([{"role": "user", "content": "Hi."}], {"previous_response_id": "r"}, ("stateful",)),
     ([{"role": "user", "content": "Hi."}], {"prompt": {"id": "p"}}, ("stateful",)),
     ([{"role": "user", "content": "Hi."}], {"seed": 1, "stop": ["a"], "metadata": {"a": "b"}}, ()),

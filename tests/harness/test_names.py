@@ -11,9 +11,11 @@ from streamconform_dev.cli.names import report_names
 from streamconform_dev.corpus.write_shapes import OFFICIAL_TYPES
 from streamconform_dev.names import newer
 from streamconform_dev.names.check import Reason, check_names, list_apis, read_reasons, read_sdk
-from streamconform_dev.names.read import read_type_names, walk_object
+from streamconform_dev.names.read import read_case_names, read_type_names, walk_object
 from streamconform_peers.environments import find_peer
 from streamconform_peers.releases import Package
+
+from ..bundled_suite import cases
 
 NAMES = {
     "event start": frozenset({""}),
@@ -25,8 +27,8 @@ NAMES = {
 }
 
 
-def make_reason(names=(), within=(), below=(), *, is_open=False):
-    return Reason(names, within, below, "because", is_open, 7)
+def make_reason(names=(), within=(), below=()):
+    return Reason(names, within, below, "because", 7)
 
 
 def check(cased, *reasons):
@@ -75,19 +77,15 @@ def test_a_reason_covers_the_names_that_it_selects(reason, covered):
     assert set(report.missing) == NAMES.keys() - covered
 
 
-def test_an_open_name_is_no_reason():
-    report = check(NAMES.keys() - {"event start"}, make_reason(names=("event start",), is_open=True))
-    assert (report.open, report.reasoned, report.missing) == (("event start",), (), ())
-
-
 def test_a_reason_for_a_name_that_has_a_case_is_needless():
     report = check(NAMES, make_reason(names=("<text>",), below=("content",)))
     assert report.needless == ("reasons.yaml:7: names: <text>", "reasons.yaml:7: below")
 
 
-def test_no_reason_is_a_wildcard():
+def test_every_entry_says_why_and_none_is_a_wildcard():
     for reasons in read_reasons().values():
         for reason in reasons:
+            assert reason.text
             assert "*" not in "".join((*reason.names, *reason.within, *reason.below))
             assert "" not in (*reason.names, *reason.within, *reason.below)
 
@@ -109,6 +107,14 @@ def test_a_payload_has_the_names_of_its_fields_types_and_words():
     names = set(walk_object(payload, "start", 0))
     assert {"start.content", "<text>", "text.text", "usage.kind = slow", "usage.parts = a"} <= names
     assert not any("two words" in name for name in names)
+
+
+def test_a_stream_and_its_twin_have_names_of_their_own():
+    pair = [
+        case for case in cases() if case.id.endswith(("/stop-reasons/pause-turn", "server-side/pause-turn"))
+    ]
+    streamed, whole = "message_delta.delta", "message.stop_reason = pause_turn"
+    assert {streamed, whole} <= read_case_names(pair)["anthropic-messages"]
 
 
 def test_a_newer_release_is_compared_with_the_listed_names(tmp_path, monkeypatch):

@@ -20,6 +20,8 @@ from streamconform.suite.request_expectation import (
     serialize_value,
 )
 
+from ..for_each import for_each
+
 ANTHROPIC, CHAT, GOOGLE = "anthropic-messages", "openai-chat", "google-generate"
 CONVERSE, COHERE, OLLAMA = "bedrock-converse", "cohere-chat", "ollama-chat"
 ROOT = Path(__file__).resolve().parents[2]
@@ -496,8 +498,8 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("api", sorted(APIS))
-@pytest.mark.parametrize("odd", ODD, ids=str)
+@for_each("api", sorted(APIS))
+@for_each("odd", ODD, ids=str)
 def test_a_body_of_any_shape_has_a_form(api, odd):
     fields = ("messages", "contents", "input", "instructions", "system", "systemInstruction", "tools")
     body = dict.fromkeys(fields, odd)

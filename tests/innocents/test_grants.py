@@ -12,6 +12,7 @@ from streamconform.model.leaf import AnyOf
 from streamconform_innocents import INNOCENTS
 
 from .. import bundled_suite
+from ..for_each import for_each
 from .sentences import (
     DOCUMENTS,
     Entry,
@@ -91,7 +92,7 @@ def is_cited(file: str, sentence: str) -> bool:
     return any(file == cited and (text in sentence or sentence in text) for cited, text in GRANTS)
 
 
-@pytest.mark.parametrize(("file", "sentence"), GRANTS)
+@for_each(("file", "sentence"), GRANTS)
 def test_a_freedom_is_quoted_exactly(file, sentence):
     assert sentence in read(file), f"{file} has no sentence {sentence!r}; correct grants.py or the document"
 
@@ -106,7 +107,7 @@ def test_each_sentence_that_grants_a_freedom_has_an_innocent(file):
     assert exempt - free == set(), "NO_FREEDOM lists a sentence that is not in the document any more"
 
 
-@pytest.mark.parametrize("entry", policy(), ids=lambda entry: entry.title)
+@for_each("entry", policy(), ids=lambda entry: entry.title)
 def test_each_decision_that_grants_a_freedom_has_an_innocent(entry: Entry):
     free = [
         sentence

@@ -16,6 +16,7 @@ from streamconform_innocents import INNOCENTS, Answer, Grant, Innocent, TrialFac
 from streamconform_reference import adapter as reference
 
 from .. import bundled_suite
+from ..for_each import for_each
 
 SECONDS = 10.0
 NO_ANSWER_CHANGES = {name for name, innocent in INNOCENTS.items() if innocent.apis == frozenset()}
@@ -66,20 +67,20 @@ def all_results() -> dict[str, InnocentResult]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in INNOCENTS if name not in NO_ANSWER_CHANGES])
+@for_each("name", [name for name in INNOCENTS if name not in NO_ANSWER_CHANGES])
 def test_an_innocent_changes_an_answer(name):
     result = all_results()[name]
     assert sum(result.changed.values()) > 0, "add a case that can express the freedom to CASES"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", INNOCENTS)
+@for_each("name", INNOCENTS)
 def test_an_innocent_answers_in_the_normal_form(name):
     schema = ("answer", "invariant.outcome-schema", "invariant.event-schema")
     assert [failed for failed in all_results()[name].failed if failed.check.path in schema] == []
 
 
-@pytest.mark.parametrize("name", INNOCENTS)
+@for_each("name", INNOCENTS)
 def test_an_innocent_describes_itself_in_one_sentence(name):
     description = INNOCENTS[name].description
     assert description.endswith(".")

@@ -10,6 +10,7 @@ import pytest
 
 import streamconform_peers as peers
 
+from ..for_each import for_each
 from .test_table import SHARED_MODULES
 
 FOLDER = Path(peers.__file__).parent
@@ -28,7 +29,7 @@ def name(path: Path) -> str:
     return path.relative_to(FOLDER).as_posix()
 
 
-@pytest.mark.parametrize("path", PYTHON + SHARED, ids=name)
+@for_each("path", PYTHON + SHARED, ids=name)
 def test_a_python_adapter_catches_only_what_its_own_parsing_raises(path):
     tree = ast.parse(path.read_text("utf-8"))
     caught = {

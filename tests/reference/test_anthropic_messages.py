@@ -8,6 +8,7 @@ import pytest
 
 from streamconform_dev.fuzz.exchange import Case, assert_event_rules, assert_outcome, cited_block, decode
 
+from ..for_each import for_each
 from .streams import (
     ERROR,
     PING,
@@ -708,7 +709,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@for_each("case", CASES, ids=lambda case: case.id)
 def test_a_stream_has_the_expected_outcome(case: Case) -> None:
     assert_outcome(case, "anthropic-messages")
 

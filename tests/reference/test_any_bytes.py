@@ -11,6 +11,7 @@ from streamconform_dev.fuzz.exchange import assert_event_rules, decode
 from streamconform_reference import DECODERS
 from streamconform_reference.json_text.codec import dumps
 
+from ..for_each import for_each
 from .payloads import BODIES
 from .samples import SAMPLES
 from .streams import STREAMS, sse
@@ -57,7 +58,7 @@ ENDS = {
 """Maps an API to the text that only an event that ends an answer has."""
 
 
-@pytest.mark.parametrize(("api", "name"), [(api, name) for api in SAMPLES for name in sorted(SAMPLES[api])])
+@for_each(("api", "name"), [(api, name) for api in SAMPLES for name in sorted(SAMPLES[api])])
 def test_a_stream_cut_before_its_end_has_the_start_of_the_answer_and_is_not_complete(
     api: str, name: str
 ) -> None:

@@ -22,6 +22,7 @@ from streamconform_dev.fuzz.exchange import decode as decode_any
 from streamconform_reference.apis.cohere_chat.terminal import STOP_REASONS
 from streamconform_reference.document import decode_document
 
+from ..for_each import for_each
 from .cohere_chat_streams import (
     CITATION,
     DONE,
@@ -489,7 +490,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@for_each("case", CASES, ids=lambda case: case.id)
 def test_a_stream_has_the_expected_outcome(case: Case) -> None:
     assert_outcome(case, "cohere-chat")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, decode, joined_deltas
 
+from ..for_each import for_each
 from .samples import SAMPLES
 
 STREAMS = {(api, name): body for api, table in SAMPLES.items() for name, body in table.items()}
@@ -36,7 +36,7 @@ def cut(body: bytes) -> list[list[bytes]]:
     ]
 
 
-@pytest.mark.parametrize(("api", "name"), STREAMS)
+@for_each(("api", "name"), STREAMS)
 def test_the_answer_does_not_depend_on_the_cuts(api: str, name: str) -> None:
     expected = uncut(api, name)
     assert_event_rules(expected)

@@ -13,6 +13,7 @@ from streamconform_dev.fuzz.exchange import PRICES, decode
 from streamconform_reference import DECODERS, decode_document
 from streamconform_reference.apis import DOCUMENT_READERS
 
+from ..for_each import for_each
 from . import openai_chat_streams as chat
 from . import streams as anthropic
 
@@ -93,8 +94,8 @@ def test_a_message_equals_its_stream_but_for_the_text_of_its_calls() -> None:
     assert found == expected
 
 
-@pytest.mark.parametrize("api", sorted(DOCUMENT_READERS))
-@pytest.mark.parametrize(
+@for_each("api", sorted(DOCUMENT_READERS))
+@for_each(
     ("body", "status", "error"),
     [
         (b'{"type":"error","error":{"type":"t","message":"m"}}', 529, ("t", "m", 529)),

@@ -36,6 +36,7 @@ from streamconform_reference.events import (
 from streamconform_reference.json_text.codec import dumps
 from streamconform_reference.outcome import Error, Outcome, Stop, Text, Usage
 
+from ..for_each import for_each
 from .generated_outcomes import outcomes
 from .outcomes import CALLED, EXAMPLES, a_call, decoded_cases, whole
 
@@ -88,7 +89,7 @@ def test_the_encoded_apis_are_those_in_which_the_proxy_answers() -> None:
     assert ENCODERS.keys() == DOCUMENT_WRITERS.keys() == LOSSES.keys() == {client for client, _ in ROUTES}
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@for_each("name", EXAMPLES)
 def test_every_api_encodes_the_examples(name: str) -> None:
     for api in APIS:
         assert_written(api, EXAMPLES[name])

@@ -9,6 +9,8 @@ import pytest
 from streamconform_dev.fuzz.exchange import decode
 from streamconform_reference import DECODERS
 
+from ..for_each import for_each
+
 ERROR = {"error": {"message": "Overloaded", "type": "overloaded_error"}}
 LINE, INDENTED = json.dumps(ERROR).encode(), json.dumps(ERROR, indent=2).encode()
 BODIES = {
@@ -25,9 +27,9 @@ BODIES = {
 TYPES = {"content-type": "text/event-stream"}
 
 
-@pytest.mark.parametrize("status", [200, 503])
-@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in BODIES.items()])
-@pytest.mark.parametrize("api", DECODERS)
+@for_each("status", [200, 503])
+@for_each("body", [pytest.param(body, id=name) for name, body in BODIES.items()])
+@for_each("api", DECODERS)
 def test_an_error_as_an_event_stream_is_the_error(api: str, body: bytes, status: int) -> None:
     for chunks in (body, [body[:9], body[9:]]):
         outcome = decode(chunks, api=api, status=status, headers=TYPES).outcome

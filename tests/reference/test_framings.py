@@ -18,6 +18,7 @@ from streamconform_reference.framing.ndjson import NdjsonFraming
 from streamconform_reference.framing.sse import SseFraming
 
 from .. import sse_bodies
+from ..for_each import for_each
 
 A, B = b'{"a":1}', b'{"b":[{"c":2}]}'
 DEEP = b"[" * 40 + b"]" * 40
@@ -93,7 +94,7 @@ def assert_bytes(make: Make, body: bytes, found: list[Frame]) -> None:
         assert all(body[frame.start : frame.end] == frame.data for frame in found)
 
 
-@pytest.mark.parametrize(("make", "body", "data"), TABLE)
+@for_each(("make", "body", "data"), TABLE)
 def test_frames_are_those_of_the_table_however_the_bytes_are_cut(
     make: Make, body: bytes, data: tuple[bytes, ...]
 ) -> None:

@@ -21,6 +21,7 @@ from streamconform_dev.fuzz.exchange import (
 from streamconform_dev.fuzz.exchange import decode as decode_any
 from streamconform_reference.document import decode_document
 
+from ..for_each import for_each
 from .google_generate_streams import (
     BARE_ERROR,
     ERROR,
@@ -404,7 +405,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@for_each("case", CASES, ids=lambda case: case.id)
 def test_a_stream_has_the_expected_outcome(case: Case) -> None:
     assert_outcome(case, "google-generate")
 

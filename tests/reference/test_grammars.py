@@ -13,6 +13,7 @@ from streamconform_reference.apis.grammars import GRAMMARS
 from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
 from streamconform_reference.grammars.grammar import COMMON, Deviation
 
+from ..for_each import for_each
 from .grammar_streams import (
     CHAT_REQUEST,
     STREAMS,
@@ -165,6 +166,7 @@ BROKEN: dict[str, list[tuple[str, Edit]]] = {
         ("done-fits", put(7, "item.id", "msg_9")),
         ("arguments-done", leave_out(10)),
         ("arguments-parse", put(11, "item", function_call(1, "{"))),
+        ("arguments-text", put(11, "item.arguments", {})),
         ("id-present", put(8, "item.call_id", "")),
         ("unique-ids", put(12, "item.call_id", "call_1")),
         ("output-complete", put(-1, "response.output", [])),
@@ -286,7 +288,7 @@ def test_an_invoke_stream_may_end_with_an_error(name):
     assert deviations("bedrock-invoke", [*STREAMS["bedrock-invoke"][:4], LEGAL_END[name]]) == []
 
 
-@pytest.mark.parametrize(("stream", "rule", "edit"), CASES)
+@for_each(("stream", "rule", "edit"), CASES)
 def test_a_rule_is_broken_by_an_edit(stream, rule, edit):
     payloads = copy.deepcopy(STREAMS[stream])
     edit(payloads)

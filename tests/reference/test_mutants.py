@@ -62,6 +62,7 @@ TOPICS = {"count_tokens": "tokens"}
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 BUNDLED = {
     "anthropic-messages": (
+        "advisor-cut-and-hidden",
         "compaction-content-null",
         "cost-fast-mode",
         "cost-fast-requested-standard-served",
@@ -153,10 +154,12 @@ BUNDLED = {
         "compaction",
         "completed-without-output",
         "done-events-are-empty",
+        "failed-for-misalignment-without-details",
         "half-a-character-per-delta",
         "keepalive-events",
         "no-arguments-empty-delta",
         "one-output-index-for-all",
+        "program-output",
         "unknown-part-type",
         "usage-reported-early",
     ),

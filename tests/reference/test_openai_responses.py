@@ -19,6 +19,7 @@ from streamconform_dev.fuzz.exchange import (
 from streamconform_dev.fuzz.exchange import decode as decode_any
 from streamconform_reference.document import decode_document
 
+from ..for_each import for_each
 from .openai_responses_streams import (
     CITATION,
     CREATED,
@@ -706,7 +707,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@for_each("case", CASES, ids=lambda case: case.id)
 def test_a_stream_has_the_expected_outcome(case: Case) -> None:
     assert_outcome(case, "openai-responses")
 

@@ -22,6 +22,7 @@ from streamconform_proxy import (
 )
 from streamconform_reference.requests.errors import RequestError
 
+from ..for_each import for_each
 from .samples import SAMPLES
 from .test_proxy_relay import TYPES, build_request
 
@@ -165,7 +166,7 @@ def test_a_request_with_any_value_anywhere_is_translated_or_rejected(names: tupl
     assert min(seen.values()) > 100
 
 
-@pytest.mark.parametrize("path", list(find_paths(ANTHROPIC)), ids=lambda path: ".".join(map(str, path)))
+@for_each("path", list(find_paths(ANTHROPIC)), ids=lambda path: ".".join(map(str, path)))
 def test_a_token_count_of_any_request_is_a_number_or_rejected(path: tuple[Any, ...]) -> None:
     for value in ODD:
         body = json.dumps(replace_value(ANTHROPIC, path, value)).encode()

@@ -30,6 +30,7 @@ from streamconform_reference.outcome import Outcome, ToolCall
 from streamconform_reference.requests.errors import RequestError
 from streamconform_reference.tokens import count_tokens
 
+from ..for_each import for_each
 from . import ollama_chat_streams as ollama
 from . import openai_chat_streams as chat
 from . import streams as messages
@@ -180,7 +181,7 @@ def summarize_choice(choice: Json) -> Iterable[str]:
         yield choice["finish_reason"]
 
 
-@pytest.mark.parametrize("key", ROWS, ids=" ".join)
+@for_each("key", ROWS, ids=" ".join)
 def test_a_client_gets(key: tuple[str, str, str]) -> None:
     client, upstream, _ = key
     row = ROWS[key]
@@ -189,7 +190,7 @@ def test_a_client_gets(key: tuple[str, str, str]) -> None:
     assert re.fullmatch(expected, reported), f"\nexpected {row.written}\n     got {reported}"
 
 
-@pytest.mark.parametrize("key", ROWS, ids=" ".join)
+@for_each("key", ROWS, ids=" ".join)
 def test_the_cuts_between_reads_do_not_matter(key: tuple[str, str, str]) -> None:
     client, upstream, _ = key
     row = ROWS[key]
@@ -198,7 +199,7 @@ def test_the_cuts_between_reads_do_not_matter(key: tuple[str, str, str]) -> None
         assert run_relay(build_relay(client, upstream, row), chunks) == once
 
 
-@pytest.mark.parametrize("key", ENDED, ids=" ".join)
+@for_each("key", ENDED, ids=" ".join)
 def test_it_is_a_legal_stream(key: tuple[str, str, str]) -> None:
     client, upstream, _ = key
     row = ROWS[key]
@@ -217,7 +218,7 @@ def test_an_answer_that_failed_has_no_end(key: tuple[str, str, str]) -> None:
     assert decode(client, body).status == "error"
 
 
-@pytest.mark.parametrize("key", ENDED, ids=" ".join)
+@for_each("key", ENDED, ids=" ".join)
 def test_the_answer_without_streaming_is_the_same(key: tuple[str, str, str]) -> None:
     client, upstream, _ = key
     row = ROWS[key]

@@ -15,6 +15,7 @@ from streamconform.suite.load import Sources, collect
 from streamconform_reference.apis import REQUEST_BUILDERS, REQUEST_READERS
 from streamconform_reference.requests.errors import RequestError
 
+from ..for_each import for_each
 from .conversations import CITY, IMAGE, IMAGE_URL
 
 Json = dict[str, Any]
@@ -83,7 +84,7 @@ def test_there_are_cases() -> None:
     assert set(TOLD_OTHERWISE) <= set(CASES)
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_a_request_read_and_built_again_is_the_same_request(name: str) -> None:
     case = CASES[name]
     conversation = read(case)
@@ -92,7 +93,7 @@ def test_a_request_read_and_built_again_is_the_same_request(name: str) -> None:
     assert same == (name not in READ_IN_PART), READ_IN_PART.get(name)
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_a_request_keeps_its_meaning_for_another_api(name: str) -> None:
     same = as_third_request(read(CASES[name])) == as_third_request(CASES[name].input)
     assert same == (name not in TOLD_OTHERWISE), TOLD_OTHERWISE.get(name)

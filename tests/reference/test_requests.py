@@ -194,6 +194,12 @@ def test_tools_have_their_schemas_and_are_strict_only_on_request(api):
     holds(body, TOOLS.get(api, PLAIN))
 
 
+def test_a_custom_tool_is_a_function_with_one_text_where_there_are_none():
+    [tool] = request_body("ollama-chat", tools=[{"name": "run_sql", "format": "text"}])["tools"]
+    schema = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+    assert tool == {"type": "function", "function": {"name": "run_sql", "parameters": schema}}
+
+
 @pytest.mark.parametrize(
     ("api", "choice", "fields"), CHOICES, ids=lambda each: each if isinstance(each, str) else ""
 )

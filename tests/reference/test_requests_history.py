@@ -12,6 +12,7 @@ from streamconform_reference.adapter import build_request
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.requests.conversation import RequestCallIds
 
+from ..for_each import for_each
 from .conversations import (
     APIS,
     answer,
@@ -72,7 +73,7 @@ def leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-@pytest.mark.parametrize(("api", "name"), STREAMS)
+@for_each(("api", "name"), STREAMS)
 def test_the_blocks_of_an_outcome_are_sent_back_in_order(api, name):
     decoder = DECODERS[api](status=200)
     decoder.receive_data(SAMPLES[api][name])

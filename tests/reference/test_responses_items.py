@@ -8,6 +8,7 @@ import pytest
 
 from streamconform_dev.fuzz.exchange import assert_event_rules, decode
 
+from ..for_each import for_each
 from .openai_responses_streams import CREATED, Payload, added, args, completed, done, event, sse
 
 # Each type of item, finished, with its blocks: https://platform.openai.com/docs/api-reference/responses/object
@@ -87,8 +88,8 @@ def lives(item: Payload) -> dict[str, list[Payload]]:
     }
 
 
-@pytest.mark.parametrize("life", lives({}))
-@pytest.mark.parametrize("kind", ITEMS)
+@for_each("life", lives({}))
+@for_each("kind", ITEMS)
 def test_an_item_is_one_item_whatever_its_events_are(kind: str, life: str) -> None:
     item, blocks = ITEMS[kind]
     answer = decode(sse(CREATED, *lives(item)[life]), api="openai-responses")

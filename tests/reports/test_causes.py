@@ -36,6 +36,7 @@ from streamconform.reports.describe import describe_failure
 from streamconform_capture.probe.proxy_rules import list_rules
 from streamconform_reference.apis.grammars import GRAMMARS
 
+from ..for_each import for_each
 from ..harness import builders
 
 RAISED = {"type": "JSONDecodeError", "message": "line 1 column 5", "where": "lib/sse.py:12 in parse"}
@@ -403,7 +404,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
 """A failed trial for each row of the table, and the headline of its cause."""
 
 
-@pytest.mark.parametrize(("headline", "trial"), EXAMPLES, ids=[headline for headline, _ in EXAMPLES])
+@for_each(("headline", "trial"), EXAMPLES, ids=[headline for headline, _ in EXAMPLES])
 def test_a_failed_trial_has_the_headline_of_its_kind_of_difference(headline, trial):
     (cause,) = group_by_cause([trial])
     assert cause.title == headline
@@ -449,7 +450,7 @@ def test_an_id_has_one_headline():
     assert several == {}
 
 
-@pytest.mark.parametrize("trial", [trial for _, trial in EXAMPLES], ids=[title for title, _ in EXAMPLES])
+@for_each("trial", [trial for _, trial in EXAMPLES], ids=[title for title, _ in EXAMPLES])
 def test_an_id_is_one_short_word_for_known_failures_files(trial):
     (cause,) = group_by_cause([trial])
     assert re.fullmatch(r"[a-z0-9]+([.-][a-z0-9]+)*(:\S+)?", cause.id)

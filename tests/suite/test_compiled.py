@@ -14,7 +14,7 @@ from streamconform.suite.catalog import read_catalog
 from streamconform.suite.load import Sources, collect, list_spec_files, load, load_heads
 from streamconform.suite.selection import SelectionSettings, select
 from streamconform.yaml_text import reader
-from tests.bundled_suite import SOURCES, cases
+from tests.bundled_suite import SOURCES, cases, sample
 from tests.harness import builders
 
 SPEC = """\
@@ -289,11 +289,12 @@ def test_integers_of_any_size_are_kept(sources, parsed):
 
 @pytest.mark.slow
 def test_the_bundled_suite_is_the_same_parsed_and_kept(cache, parsed):
-    first = list_fields(collect(SOURCES, list_spec_files(SOURCES.specs)).cases)
-    assert list_fields(load(SOURCES)) == first
+    files = sample(list_spec_files(SOURCES.specs))
+    first = list_fields(collect(SOURCES, files).cases)
+    assert list_fields(load(SOURCES, files)) == first
     assert cache.exists()
     parsed.clear()
-    assert list_fields(load(SOURCES)) == first
+    assert list_fields(load(SOURCES, files)) == first
     assert parsed == []
 
 

@@ -57,7 +57,7 @@ def test_thinking_and_signatures_gate_cases_of_most_apis(capability, apis):
 
 
 @pytest.mark.parametrize(
-    ("capability", "apis"), [("attachments", 8), ("system_messages", 6), ("stateful", 2)]
+    ("capability", "apis"), [("attachments", 8), ("system_messages", 6), ("custom_tools", 2), ("stateful", 2)]
 )
 def test_files_instructions_and_stored_answers_gate_cases_of_the_apis_that_have_them(capability, apis):
     skipped = list_skipped(capability)

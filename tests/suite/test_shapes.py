@@ -10,7 +10,7 @@ import pytest
 from streamconform.errors import Problem, SourceError
 from streamconform.model.cassette import Derived, Pulled
 from streamconform.suite.lint_shapes import lint_shapes, read_form
-from streamconform.suite.load import LoadResult, Sources, collect, list_spec_files
+from streamconform.suite.load import LoadResult, Sources, list_spec_files, load
 from streamconform.suite.pulled import make_placeholder
 from streamconform.suite.shapes import (
     DOCUMENTED,
@@ -231,7 +231,8 @@ def test_damaged_files_of_shapes_are_reported(specs, name, content, line, messag
 
 
 def test_the_bundled_streams_have_only_known_shapes():
-    report = lint_shapes(SOURCES, collect(SOURCES, list_spec_files(SOURCES.specs, recorded=True)))
+    cases = load(SOURCES, list_spec_files(SOURCES.specs, recorded=True))
+    report = lint_shapes(SOURCES, LoadResult(cases=[*cases]))
     assert report.problems == ()
     assert set(report.streams) == {"seen", "documented", "explained"}
 

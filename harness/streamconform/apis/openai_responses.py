@@ -78,7 +78,7 @@ def _canonical(body: Json) -> Json:
 
 
 def _canonical_item(item: Json) -> Json:
-    if item.get("type") == "function_call_output":
+    if item.get("type") in ("function_call_output", "custom_tool_call_output"):
         return {**item, "output": as_parts(item.get("output"), "input_text")}
     if item.get("type", "message") != "message" or "role" not in item:
         return item

@@ -13,6 +13,7 @@ _OPTIONAL: Final[tuple[Capability, ...]] = (
     "signatures",
     "attachments",
     "system_messages",
+    "custom_tools",
     "stateful",
 )
 """What a conversation can contain that a client's types may be unable to hold, in the order of messages."""
@@ -26,11 +27,13 @@ def list_needed_capabilities(conversation: Mapping[str, Any]) -> tuple[Capabilit
 
     `other` blocks are results of the provider's tools or other objects of the provider, so they need
     `provider_tools`. Settings of the request, such as a thinking budget, need no capability, except those
-    that refer to what the provider has stored.
+    that refer to what the provider has stored, and tools without arguments.
     """
     needed = {capability for message in conversation["messages"] for capability in _list_of_message(message)}
     if not conversation.keys().isdisjoint(_STORED):
         needed.add("stateful")
+    if any("format" in tool for tool in conversation.get("tools", ())):
+        needed.add("custom_tools")
     return tuple(capability for capability in _OPTIONAL if capability in needed)
 
 

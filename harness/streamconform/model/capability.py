@@ -28,6 +28,7 @@ Capability = Literal[
     "round_trips",
     "attachments",
     "system_messages",
+    "custom_tools",
     "requests",
     "compaction",
     "heal",
@@ -54,6 +55,7 @@ CLAIMED_BY_NAME: Final[Claims] = frozenset(
         "round_trips",
         "attachments",
         "system_messages",
+        "custom_tools",
         "requests",
         "compaction",
         "heal",
@@ -66,8 +68,8 @@ CLAIMED_BY_NAME: Final[Claims] = frozenset(
 
 Otherwise, a program that does not know `call` could not opt out of functions, and one that does not know
 `stream` would read a document as a stream. Clients that rely on the server to keep the history, or that
-shorten it on purpose, are rare, and so are those that can send every kind of file, or instructions between
-messages.
+shorten it on purpose, are rare, and so are those that can send every kind of file, instructions between
+messages, or tools without arguments.
 """
 OF_STREAMS: Final[Claims] = CAPABILITIES - CLAIMED_BY_NAME
 """The claims of an implementation that does not list its capabilities."""

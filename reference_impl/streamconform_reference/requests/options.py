@@ -35,6 +35,7 @@ BUDGETS: Final[Mapping[str, int]] = {
 }
 DEFAULT_EFFORT: Final = "medium"
 DEFAULT_NAME: Final = "answer"
+_INPUT: Final = {"properties": {"input": {"type": "string"}}, "required": ["input"]}
 """The name given to an unnamed schema, for APIs that require a name."""
 
 
@@ -161,14 +162,26 @@ def build_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments, which is always an object with properties.
 
     Anthropic and Ollama require the type, and OpenAI and Ollama require the properties, even if there are
-    none.
+    none. Where there are no custom tools, such a tool has one argument, its input.
     """
-    return {"type": "object", "properties": {}, **tool["parameters"]}
+    return {"type": "object", "properties": {}, **tool.get("parameters", _INPUT)}
 
 
 def build_description(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return the description as a field, if there is one."""
     return {"description": tool["description"]} if tool.get("description") else {}
+
+
+def find_tool_kind(conversation: Conversation, name: str) -> str:
+    """Return the type of a declared tool in OpenAI's APIs."""
+    custom = any(tool["name"] == name and "format" in tool for tool in conversation["tools"])
+    return "custom" if custom else "function"
+
+
+def read_grammar(tool: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the grammar of a custom tool's input, or None if the input is any text."""
+    form = tool["format"]
+    return form if isinstance(form, Mapping) else None
 
 
 def build_strict(tool: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,24 +18,22 @@ from streamconform_dev.names.read import read_case_names, read_type_names
 
 
 @click.command("names")
-@click.option("--open", "show_open", is_flag=True, help="Also list the names for which a case is missing.")
 @click.pass_context
-def command(ctx: click.Context, /, show_open: bool) -> None:  # noqa: FBT001
+def command(ctx: click.Context, /) -> None:
     """Show how many names of the providers' SDKs are in a case: events, types, fields and enum values.
 
     The names in the recordings that others publish count too, as far as specs/shapes lists them.
 
-    Every other name has a reason in streamconform_dev/names/reasons.yaml, or is listed there as open.
+    Every other name has a reason in streamconform_dev/names/reasons.yaml.
 
     Exit code 1: a name has neither a case nor a reason, or a reason selects nothing.
     """
     reports = report_names()
     for report in reports:
-        counts = f"{report.cased} in cases, {len(report.reasoned)} with a reason, {len(report.open)} open"
+        counts = f"{report.cased} in cases, {len(report.reasoned)} with a reason"
         total = format_count(report.total, "name")
         click.echo(f"{report.api:<20} {report.sdk:<22} {total}: {counts}, {len(report.missing)} missing")
         for title, items in (
-            ("open", report.open if show_open else ()),
             ("missing", report.missing),
             ("selects nothing", report.needless),
         ):

@@ -24,8 +24,6 @@ class Reason:
     within: tuple[str, ...]
     below: tuple[str, ...]
     text: str
-    is_open: bool
-    """Whether a case is missing, rather than needless."""
     line: int
 
     @property
@@ -54,7 +52,6 @@ class NamesReport:
     total: int
     cased: int
     reasoned: tuple[str, ...]
-    open: tuple[str, ...]
     missing: tuple[str, ...]
     """The names without a case and without a reason."""
     needless: tuple[str, ...]
@@ -105,7 +102,7 @@ def read_reasons() -> Mapping[str, tuple[Reason, ...]]:
 
 def _make_reason(entry: Mapping[str, Any], line: int) -> Reason:
     lists = {key: tuple(entry.get(key, ())) for key in ("names", "within", "below")}
-    return Reason(**lists, text=entry.get("why") or entry["open"], is_open="open" in entry, line=line)
+    return Reason(**lists, text=entry["why"], line=line)
 
 
 def check_names(
@@ -122,8 +119,7 @@ def check_names(
         sdk=sdk,
         total=len(names),
         cased=len(names) - len(uncased),
-        reasoned=tuple(name for name, reason in chosen.items() if reason and not reason.is_open),
-        open=tuple(name for name, reason in chosen.items() if reason and reason.is_open),
+        reasoned=tuple(name for name, reason in chosen.items() if reason),
         missing=tuple(name for name, reason in chosen.items() if reason is None),
         needless=tuple(_find_needless(uncased, reasons)),
     )

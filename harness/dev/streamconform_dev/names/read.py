@@ -58,8 +58,8 @@ def _name_path(event: str, path: str, kind: str) -> Iterator[tuple[str, str]]:
 def read_case_names(cases: Iterable[Case]) -> dict[str, set[str]]:
     """Return the names in the answers of cases, by API."""
     names: dict[str, set[str]] = defaultdict(set)
-    # Two APIs may have cassettes of the same name.
-    for cassette in {(case.api, case.cassette.name): case.cassette for case in cases}.values():
+    # A stream and its twin without streaming have one name.
+    for cassette in {(case.api, case.cassette.body): case.cassette for case in cases}.values():
         names[cassette.api] |= set(_walk_cassette(cassette))
     return names
 

@@ -60,13 +60,16 @@ from streamconform_reference.requests.option_table import (
 from streamconform_reference.requests.options import (
     Request,
     ThinkingOptions,
+    build_description,
     build_function_tool,
     build_strict,
     can_think,
+    find_tool_kind,
     format_bearer,
     is_on_host,
     make_request,
     read_facts,
+    read_grammar,
     read_output_schema,
     read_thinking,
 )
@@ -153,7 +156,7 @@ def build_request(conversation: Conversation) -> Request:
     if conversation.get("tools"):
         body["tools"] = [build_tool(entry) for entry in conversation["tools"]]
         if "tool_choice" in conversation:
-            body["tool_choice"] = _build_tool_choice(conversation["tool_choice"])
+            body["tool_choice"] = _build_tool_choice(conversation)
         if "parallel_tool_calls" in conversation:
             body["parallel_tool_calls"] = conversation["parallel_tool_calls"]
     options = read_thinking(conversation)
@@ -190,22 +193,28 @@ def build_user(conversation: Conversation) -> dict[str, Any]:
 
 def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool in the API's format."""
+    if "format" in tool:
+        grammar = read_grammar(tool)
+        form = {"format": {"type": "grammar", "grammar": grammar}} if grammar else {}
+        return {"type": "custom", "custom": {"name": tool["name"], **build_description(tool), **form}}
     form = build_function_tool(tool)
     return {**form, "function": {**form["function"], **build_strict(tool)}}
 
 
-def _build_tool_choice(requested: str | Mapping[str, Any]) -> Any:
+def _build_tool_choice(conversation: Conversation) -> Any:
     """Return the tool choice, which is a string unless it names tools."""
+    requested = conversation["tool_choice"]
     if isinstance(requested, str):
         return requested
     if "allowed" in requested:
-        tools = [_name_tool(name) for name in requested["allowed"]]
+        tools = [_name_tool(conversation, name) for name in requested["allowed"]]
         return {"type": "allowed_tools", "allowed_tools": {"mode": requested["mode"], "tools": tools}}
-    return _name_tool(requested["name"])
+    return _name_tool(conversation, requested["name"])
 
 
-def _name_tool(name: str) -> dict[str, Any]:
-    return {"type": "function", "function": {"name": name}}
+def _name_tool(conversation: Conversation, name: str) -> dict[str, Any]:
+    kind = find_tool_kind(conversation, name)
+    return {"type": kind, kind: {"name": name}}
 
 
 def build_thinking(conversation: Conversation, options: ThinkingOptions) -> dict[str, Any]:

@@ -36,7 +36,6 @@ _CONTENT: Final[Mapping[Family, tuple[str, ...]]] = {
     "message": ("content",),
     "reasoning": ("summary", "content", "encrypted_content"),
 }
-_INCOMPLETE: Final = "incomplete"
 
 # The prose parts of a message, by type: their block kind, and the field with their text.
 PROSE: Final[Mapping[str, tuple[ProseKind, str]]] = {
@@ -58,6 +57,8 @@ class ResponseState:
     message: Assembler
     items: Items = field(default_factory=Items)
     tools: Tools = ()
+    cut: tuple[str, ...] = ("incomplete",)
+    """The statuses of a finished call that was cut; in an incomplete response, also `in_progress`."""
 
 
 def identify(answer: ResponseState, response: Payload) -> None:
@@ -141,13 +142,13 @@ def _finish_reasoning(answer: ResponseState, item: Item, data: Payload) -> None:
 
 
 def _finish_call(answer: ResponseState, item: Item, data: Payload) -> None:
-    """Read the complete arguments. A call with the status `incomplete` does not end."""
+    """Read the complete arguments. A call that was cut does not end."""
     form = CALLS[item.kind]
     if form.late:
         begin_call(answer, item, data)
     settle_call(answer, item, form.arguments(data))
     answer.message.keep(item, fields.select(data, ECHOED))
-    if data.get("status") != _INCOMPLETE:
+    if data.get("status") not in answer.cut:
         answer.message.end(item)
     if form.executor(data, answer.tools) == "provider":
         answer.message.add_other(item.kind, data)

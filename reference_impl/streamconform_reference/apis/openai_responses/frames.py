@@ -69,7 +69,6 @@ _ITEM: Final = (
     *needs("object", "item"),
     *needs("name", "item.type"),
     *takes("name", "item.id"),
-    *takes("text", "item.arguments"),
 )
 
 FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {

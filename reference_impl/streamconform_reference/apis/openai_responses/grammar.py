@@ -45,6 +45,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
         "text-sums": Rule("a `.done` event must contain the joined deltas"),
         "done-fits": Rule("a done item must have the type and id that it was added with"),
         "arguments-done": Rule("`response.function_call_arguments.done` must come before its item is done"),
+        "arguments-text": Rule("the arguments of an item must be text, but those of a tool search an object"),
         "arguments-parse": Rule("the arguments of a call must be a JSON object", "should"),
         "id-present": Rule("a function call must have a `call_id`", source=_OBJECT),
         "unique-ids": Rule("no two calls may have the same `call_id`", source=_OBJECT),
@@ -77,6 +78,8 @@ class OpenaiResponsesGrammar(NamedGrammar):
             self.number = number + 1
         index, item = self._index(kind, payload), payload.get("item")
         response = payload.get("response")
+        if isinstance(item, dict) and "arguments" in item and not _is_arguments(item):
+            yield "arguments-text", f"item {index} has another value"
         if kind == "error":
             self.errors += 1
         elif isinstance(response, dict):
@@ -219,6 +222,11 @@ class OpenaiResponsesGrammar(NamedGrammar):
             yield from self.items.delta(index, kind, items)
         else:
             yield from self._parts(index, space).delta(payload.get(space), kind, parts)
+
+
+def _is_arguments(item: Mapping[str, Any]) -> bool:
+    """Return whether an item's arguments have the form that its type gives them."""
+    return isinstance(item["arguments"], dict if item.get("type") == "tool_search_call" else str)
 
 
 GRAMMAR: Final = OpenaiResponsesGrammar

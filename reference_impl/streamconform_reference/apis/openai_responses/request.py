@@ -57,9 +57,11 @@ from streamconform_reference.requests.options import (
     ThinkingOptions,
     build_description,
     build_schema,
+    find_tool_kind,
     format_bearer,
     make_request,
     read_facts,
+    read_grammar,
     read_output_schema,
     read_thinking,
 )
@@ -94,7 +96,7 @@ def build_request(conversation: Conversation) -> Request:
     if conversation.get("tools"):
         body["tools"] = [build_tool(entry) for entry in conversation["tools"]]
         if "tool_choice" in conversation:
-            body["tool_choice"] = _build_tool_choice(conversation["tool_choice"])
+            body["tool_choice"] = _build_tool_choice(conversation)
         if "parallel_tool_calls" in conversation:
             body["parallel_tool_calls"] = conversation["parallel_tool_calls"]
     options = read_thinking(conversation)
@@ -121,6 +123,10 @@ def build_request(conversation: Conversation) -> Request:
 
 def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool in the API's format."""
+    if "format" in tool:
+        grammar = read_grammar(tool)
+        form = {"format": {"type": "grammar", **grammar}} if grammar else {}
+        return {"type": "custom", "name": tool["name"], **build_description(tool), **form}
     return {
         "type": "function",
         "name": tool["name"],
@@ -130,14 +136,19 @@ def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _build_tool_choice(query: str | Mapping[str, Any]) -> Any:
+def _build_tool_choice(conversation: Conversation) -> Any:
     """Return the tool choice, which is a string unless it names tools."""
+    query = conversation["tool_choice"]
     if isinstance(query, str):
         return query
     if "allowed" in query:
-        tools = [{"type": "function", "name": name} for name in query["allowed"]]
+        tools = [_name_tool(conversation, name) for name in query["allowed"]]
         return {"type": "allowed_tools", "mode": query["mode"], "tools": tools}
-    return {"type": "function", "name": query["name"]}
+    return _name_tool(conversation, query["name"])
+
+
+def _name_tool(conversation: Conversation, name: str) -> dict[str, Any]:
+    return {"type": find_tool_kind(conversation, name), "name": name}
 
 
 def build_reasoning(options: ThinkingOptions) -> dict[str, Any]:

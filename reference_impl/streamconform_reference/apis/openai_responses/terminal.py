@@ -40,11 +40,13 @@ def finish_response(answer: ResponseState, response: Payload, status: str) -> No
     own_status = fields.read_text(response, "status")
     if status == "completed" and own_status in (*_FAILED, "incomplete"):
         status = own_status
+    if status != "completed":
+        answer.cut = ("incomplete", "in_progress")  # a patch has no other status for it
+    _recover_items(answer, response)
     if status in _FAILED:
         _take_usage(answer, response)
         _fail_response(answer, response, status)
         return
-    _recover_items(answer, response)
     answer.message.end_all(calls=status == "completed")
     _take_usage(answer, response)
     details = response.get("incomplete_details")
