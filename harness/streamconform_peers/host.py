@@ -47,7 +47,7 @@ def main(module_name: str, hello: Mapping[str, Any]) -> None:
         "issues": hello["issues"],
     }
     adapter.apis, adapter.inputs, adapter.capabilities = tuple(hello["apis"]), ("http",), hello["apis"]
-    adapter.vendor = hello["vendor"]
+    adapter.vendor, adapter.lacks = hello["vendor"], hello["lacks"]
     host.main(f"{module_name}:adapter")
 
 

@@ -40,6 +40,8 @@ class Peer:
     """Claims for individual APIs, which replace `claims`."""
     vendor: str | None = None
     """The vendor whose servers the library is written for; it is judged only on that vendor's streams."""
+    lacks: tuple[str, ...] = ()
+    """The members of a conversation for which the library has no setting."""
     extras: tuple[str, ...] = ()
     companions: tuple[str, ...] = ()
     """Distributions that are installed with the library; for Python, the pins list their releases."""
@@ -98,4 +100,5 @@ class Peer:
             "issues": self.issues,
             "apis": self.capabilities,
             "vendor": self.vendor,
+            "lacks": self.lacks,
         }

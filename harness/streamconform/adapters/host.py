@@ -263,9 +263,8 @@ def build_greeting(adapter: Callable[[BytesInput], Any], target: str) -> dict[st
     through = getattr(adapter, "through", None)
     if through is not None:
         members["through"] = dict(through)
-    vendor = getattr(adapter, "vendor", None)
-    if vendor is not None:
-        members["vendor"] = vendor
+    settings = {name: getattr(adapter, name, None) for name in ("vendor", "lacks")}
+    members |= {name: _to_json(value) for name, value in settings.items() if value is not None}
     members |= _select_capabilities(adapter, members.get("capabilities"))
     return {"op": "hello", "protocol": 1, "implementation": info} | members
 

@@ -48,6 +48,8 @@ class Greeting(Struct, frozen=True, kw_only=True):
     concurrency: int = 1
     vendor: str | None = None
     """The vendor whose servers the client is written for, if several serve the API, or None for any."""
+    lacks: frozenset[str] = frozenset()
+    """The members of a conversation (conversation.v1) for which the client has no setting."""
     through: ProxyView | None = None
     """Set for a proxy: the API of the streams that are read from it. Only one of the proxy's programs runs at
     a time.

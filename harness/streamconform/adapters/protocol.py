@@ -256,6 +256,7 @@ def parse_greeting(line: bytes, fallback: str) -> Greeting:
         capabilities=_parse_claims(message.get("capabilities")),
         concurrency=int(message.get("concurrency") or 1),
         vendor=message.get("vendor"),
+        lacks=frozenset(message.get("lacks") or ()),
         through=proxy_view.parse_proxy_view(message),
     )
 

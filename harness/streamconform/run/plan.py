@@ -12,7 +12,7 @@ from streamconform.apis import APIS
 from streamconform.errors import UsageError
 from streamconform.judge.judge import explain_unclaimed
 from streamconform.judge.proxy_expectation import adapt_to_proxy
-from streamconform.model.case import AnyCase, Case
+from streamconform.model.case import AnyCase, CallCase, Case
 from streamconform.model.result import ImplementationInfo
 from streamconform.model.trial import AnyTrial, Input, Trial, supported_inputs
 from streamconform.run.vendor import explain_foreign_case, explain_foreign_trial
@@ -140,10 +140,22 @@ def explain_skip(case: AnyCase, greeting: Greeting, mode: Input = "http") -> str
         return f"its stream has {_count_choices(case)} choices, but a proxy's client requests only one"
     # Without a server, a round trip consists of calls to `build_request`.
     claims = greeting.claims(case.api) - (frozenset() if mode == "http" else {"round_trips"})
-    unclaimed = explain_unclaimed(case, claims)
+    unclaimed = explain_unclaimed(case, claims) or _explain_lacking(case, greeting.lacks)
     if unclaimed is None and greeting.vendor is not None:
         return explain_foreign_case(case, greeting.vendor)
     return unclaimed
+
+
+def _explain_lacking(case: AnyCase, lacks: frozenset[str]) -> str | None:
+    """Return which member of a request case's conversation the client has no setting for, or None.
+
+    Round trips are not skipped: they are about what the answer adds, not about the settings.
+    """
+    if not lacks or not isinstance(case, CallCase) or case.kind != "request":
+        return None
+    asked = case.input.keys() if case.input.get("stream") is False else case.input.keys() - {"stream"}
+    lacking = sorted(lacks & asked)
+    return f"the client has no setting for {lacking[0]}" if lacking else None
 
 
 def _claims_api(case: AnyCase, greeting: Greeting) -> bool:

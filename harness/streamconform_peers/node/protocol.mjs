@@ -16,7 +16,7 @@ import { describeRaised, isRaisedByLibrary } from "./normal_form.mjs";
 console.log = console.info = console.debug = console.error;
 
 export function serve(adapter) {
-  const { package: name, issues, apis, vendor } = JSON.parse(process.argv[2]);
+  const { package: name, issues, apis, vendor, lacks } = JSON.parse(process.argv[2]);
   const manifest = JSON.parse(readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url), "utf8"));
   const hello = {
     op: "hello",
@@ -26,6 +26,7 @@ export function serve(adapter) {
     inputs: ["http"],
     capabilities: apis,
     vendor,
+    lacks,
     concurrency: 4, // a trial spends most of its time waiting for a stall to end or for the last chunk
   };
   createInterface({ input: process.stdin }).on("line", async (line) => {

@@ -45,9 +45,9 @@ async function converse({ conversation, turns, api, pricing }, models, model, an
   return outcome;
 }
 
-async function ask(models, model, context, options, answer, pricing) {
-  const signal = AbortSignal.timeout(TIMEOUT_SECONDS * 1000);
-  const events = models.stream(model, context, { ...options, maxRetries: 0, signal });
+async function ask(models, model, context, { simple, ...settings }, answer, pricing) {
+  const options = { ...settings, maxRetries: 0, signal: AbortSignal.timeout(TIMEOUT_SECONDS * 1000) };
+  const events = simple ? models.streamSimple(model, context, options) : models.stream(model, context, options);
   const ended = new Set();
   for await (const event of events) handleEvent(event, answer, ended);
   const message = await events.result();

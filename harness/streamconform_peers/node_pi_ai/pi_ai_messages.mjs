@@ -118,20 +118,20 @@ function convertChoice(choice, api) {
   return { type: api === "openai-responses" ? "function" : "tool", name: choice.name };
 }
 
+// A level is a setting of `streamSimple()`, which finds what the model takes; a budget is one of each API.
 function convertThinking(thinking, api) {
   if (thinking === undefined) return {};
-  const enabled = thinking !== "off";
-  const { budget, effort } = thinking;
+  if (thinking === "off") return { simple: true };
+  const { budget, effort: reasoning = "medium" } = thinking;
+  if (!budget) return { simple: true, reasoning };
   switch (api) {
     case "anthropic-messages":
-      return { thinkingEnabled: enabled, thinkingBudgetTokens: budget, effort };
+      return { thinkingEnabled: true, thinkingBudgetTokens: budget };
     case "google-generate":
-      return { thinking: { enabled, budgetTokens: budget, level: effort?.toUpperCase() } };
-    case "bedrock-converse": {
-      const level = effort ?? "medium";
-      return enabled ? { reasoning: level, ...(budget && { thinkingBudgets: { [level]: budget } }) } : {};
-    }
+      return { thinking: { enabled: true, budgetTokens: budget } };
+    case "bedrock-converse":
+      return { reasoning, thinkingBudgets: { [reasoning]: budget } };
     default:
-      return enabled ? { reasoningEffort: effort ?? "medium" } : {};
+      return { reasoningEffort: reasoning };
   }
 }

@@ -53,7 +53,7 @@ export function buildModels({ api: kind, url, model: id, key, pricing, conversat
     cost: { ...readPrices(pricing ?? {}), tiers },
     contextWindow: 200000,
     maxTokens,
-    ...(thinking === "adaptive" && api === "anthropic-messages" && { compat: { forceAdaptiveThinking: true } }),
+    ...buildCompat(api, conversation?.facts),
   };
   const models = createModels();
   const auth = {
@@ -61,6 +61,13 @@ export function buildModels({ api: kind, url, model: id, key, pricing, conversat
   };
   models.setProvider(createProvider({ id: provider, auth, models: [model], api: module }));
   return { models, model };
+}
+
+// Returns what pi-ai's catalog says about such a model, if the conversation has facts about it.
+function buildCompat(api, { host = "api.openai.com", thinking } = {}) {
+  if (api === "anthropic-messages")
+    return { compat: { supportsStrictTools: true, forceAdaptiveThinking: thinking === "adaptive" } };
+  return api.startsWith("openai") && host === "api.openai.com" ? { compat: { supportsStrictMode: true } } : {};
 }
 
 function readPrices(pricing) {
