@@ -125,7 +125,7 @@ def tool_choice_lost(_: Conversation, body: Body) -> None:
 def choice_without_tools(conversation: Conversation, body: Body) -> None:
     """Sends a tool choice without any tools."""
     if "tool_choice" in conversation and "tools" not in body:
-        body["tool_choice"] = {"type": "auto"}
+        body["tool_choice"] = {"type": "any"}
 
 
 @mutants.body(
