@@ -335,6 +335,21 @@ class UnknownItemFatal(OpenaiResponsesDecoder):
         super().read(payload)
 
 
+@mutants.decoder(kind="identity-trusted", fails=GIVES_UP)
+class AnotherResponseFatal(OpenaiResponsesDecoder):
+    """Fails on an event with another response id than the first, as GitHub Copilot sends."""
+
+    first: object = None
+
+    def read(self, payload: Payload) -> None:
+        name = object_at(payload, "response").get("id")
+        if self.first is None:
+            self.first = name
+        elif name not in {None, self.first}:
+            raise BrokenPayloadError(f"event of response `{name}`, not `{self.first}`")
+        super().read(payload)
+
+
 @mutants.replace(
     "handlers",
     "response.function_call_arguments.done",

@@ -158,6 +158,7 @@ BUNDLED = {
         "done-events-are-empty",
         "failed-for-misalignment-without-details",
         "half-a-character-per-delta",
+        "ids-rotate-text",
         "keepalive-events",
         "no-arguments-empty-delta",
         "one-output-index-for-all",
