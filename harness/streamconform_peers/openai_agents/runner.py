@@ -10,6 +10,7 @@ from agents import (
     AgentOutputSchemaBase,
     FunctionTool,
     ModelSettings,
+    ProgrammaticToolCallingTool,
     RunConfig,
     Runner,
     ToolSearchTool,
@@ -17,6 +18,7 @@ from agents import (
 )
 from openai.types.shared import Reasoning
 
+from streamconform_peers.normal_form import get
 from streamconform_peers.openai_agents.items import build_items, build_output
 from streamconform_peers.response_events import RESPONSE_ENDS
 from streamconform_peers.turns import Stretch, split_turns
@@ -36,6 +38,11 @@ EXTRA_ARGS: Final[Mapping[str, str]] = {
     "user": "safety_identifier",
 }
 """Options for which it has `extra_args`, and their names there, which are the provider's."""
+HOSTED_TOOLS: Final[Mapping[str, Callable[[], Any]]] = {
+    "tool_search": ToolSearchTool,
+    "programmatic_tool_calling": ProgrammaticToolCallingTool,
+}
+"""Tools of the provider through which it calls the client's; only a run's request has them."""
 CONFIG: Final = RunConfig(tracing_disabled=True)
 
 
@@ -70,7 +77,7 @@ def _build_agent(model: Any, run: Any, stretch: Stretch) -> Agent:
 
     conversation = run.conversation
     declared = [tool for tool in (run.request or {}).get("tools", ()) if isinstance(tool, Mapping)]
-    deferred = {tool.get("name") for tool in declared if tool.get("defer_loading")}
+    options = {tool["name"]: tool for tool in declared if "name" in tool}
     tools: list[Any] = [
         FunctionTool(
             tool["name"],
@@ -78,12 +85,13 @@ def _build_agent(model: Any, run: Any, stretch: Stretch) -> Agent:
             dict(tool["parameters"]),
             _make_function(tool["name"], stretch),
             strict_json_schema=tool.get("strict", False),
-            defer_loading=tool["name"] in deferred,
+            defer_loading=get(options, tool["name"], "defer_loading") or False,
+            allowed_callers=get(options, tool["name"], "allowed_callers"),
         )
         for tool in conversation.get("tools", ())
     ]
-    if deferred:
-        tools.append(ToolSearchTool())
+    kinds = {tool.get("type") for tool in declared}
+    tools += [make() for kind, make in HOSTED_TOOLS.items() if kind in kinds]
     return Agent(
         name="agent",
         instructions=conversation.get("system"),
