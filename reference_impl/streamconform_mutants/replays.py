@@ -90,6 +90,22 @@ def response_arguments_written_again(_: Conversation, body: Body) -> None:
             item["arguments"] = _write_again(item["arguments"])
 
 
+@mutants.conversation("anthropic-messages", "openai-responses", kind="echo-lost", fails=_LATER)
+def echo_dropped(conversation: Conversation) -> Conversation:
+    """Keeps of an answer only what all providers have."""
+    return {**conversation, "messages": [_drop_echo(message) for message in conversation["messages"]]}
+
+
+def _drop_echo(message: Conversation) -> Conversation:
+    if message["role"] != "assistant":
+        return message
+    blocks = [
+        {name: value for name, value in block.items() if name != "echo"} for block in message["content"]
+    ]
+    kept = {name: value for name, value in message.items() if name != "echo"}
+    return {**kept, "content": blocks}
+
+
 def _write_again(text: str) -> str:
     return json.dumps(json.loads(text))
 

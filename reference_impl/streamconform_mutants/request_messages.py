@@ -165,7 +165,7 @@ def thoughts_sent_first(_: Conversation, body: Body) -> None:
     "google-interactions",
     "openai-responses",
     kind="foreign-thinking-sent",
-    fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT, "**:body.input"),
 )
 def foreign_thinking_sent(conversation: Conversation) -> Conversation:
     """Sends thinking to a model that did not write it."""

@@ -351,7 +351,6 @@ def stored_by_default(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "openai-chat",
     "openai-responses",
     kind="cache-unasked",
     fails=("**:body.prompt_cache_key",),

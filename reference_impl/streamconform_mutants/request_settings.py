@@ -286,8 +286,8 @@ def allowed_tools_lost(conversation: Conversation) -> Conversation:
     fails=_BODY,
 )
 def cache_points_lost(conversation: Conversation) -> Conversation:
-    """Does not send cache points."""
-    cleared = _change_parts(conversation, lambda part: dict(_drop(part, "cache")))
+    """Does not ask for the cache: sends neither cache points nor the name of the session."""
+    cleared = _change_parts(_drop(conversation, "session"), lambda part: dict(_drop(part, "cache")))
     tools = [_drop(tool, "cache") for tool in conversation.get("tools", ())]
     return {**cleared, "tools": tools} if tools else cleared
 
@@ -495,11 +495,17 @@ def new_version_with_a_default(conversation: Conversation, request: dict[str, An
         request["body"]["temperature"] = 1
 
 
-@mutants.body("anthropic-messages", kind="field-to-another-host", fails=("**:body.temperature",))
+@mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    kind="field-to-another-host",
+    fails=("**:body.temperature", "**:body.inferenceConfig.temperature"),
+)
 def temperature_for_every_model(conversation: Conversation, body: Body) -> None:
     """Sends a temperature to models that accept only the default."""
     if "temperature" in conversation:
-        body["temperature"] = conversation["temperature"]
+        holder = body if "model" in body else body.setdefault("inferenceConfig", {})
+        holder["temperature"] = conversation["temperature"]
 
 
 @mutants.body("openai-chat", kind="field-to-another-host", fails=_BODY)

@@ -101,7 +101,7 @@ def test_a_stream_without_its_terminal_frame_is_broken(kind):
                 expected = ("complete", *BROKEN_STATUSES) if settled else BROKEN_STATUSES
                 assert fault.expect.fields["status"].values == expected, f"{case.id}@{fault.delivery}"
                 broken += not settled
-    assert broken > 20
+    assert broken > 10
 
 
 def split_payloads(case: Case, fault: Trial) -> list[bytes]:

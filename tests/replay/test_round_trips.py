@@ -240,6 +240,14 @@ def test_it_is_skipped_where_what_it_needs_is_not_claimed(sources, missing):
     assert explain_skip(case, Greeting(name="x", capabilities=CAPABILITIES - {"parallel_tool_calls"})) is None
 
 
+def test_without_a_server_it_needs_a_function_that_builds_requests(sources):
+    (case,) = load(sources)
+    client = Greeting(name="x", capabilities=CAPABILITIES - {"requests"})
+    assert explain_skip(case, client, "http") is None
+    assert explain_skip(case, client, "bytes") == "round_trips is not claimed"
+    assert explain_skip(case, Greeting(name="x", capabilities=CAPABILITIES), "bytes") is None
+
+
 def test_every_check_can_be_listed_as_known(sources):
     (trial,) = trials(sources, "whole")
     paths = get_checked_paths(trial, CAPABILITIES).possible

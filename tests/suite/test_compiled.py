@@ -70,12 +70,13 @@ def parsed(monkeypatch):
     return names
 
 
-def list_fields(found):
+def list_fields(value):
     """Return the fields of cases, and of the cases and cassettes in them: lazy ones are of other classes."""
-    return [
-        {field.name: list_fields([value])[0] if is_dataclass(value) else value for field, value in pairs}
-        for pairs in ([(field, getattr(each, field.name)) for field in fields(each)] for each in found)
-    ]
+    if isinstance(value, tuple | list):
+        return [*map(list_fields, value)]
+    if not is_dataclass(value):
+        return value
+    return {field.name: list_fields(getattr(value, field.name)) for field in fields(value)}
 
 
 def write(sources, topic, text=SPEC):

@@ -20,8 +20,21 @@ from streamconform_peers.openai_agents.items import build_items, build_output
 from streamconform_peers.response_events import RESPONSE_ENDS
 from streamconform_peers.turns import Stretch, split_turns
 
-SAME_NAMES: Final = ("parallel_tool_calls", "max_tokens", "temperature")
-"""Options with the same name in the library and in conversations."""
+SAME_NAMES: Final = (
+    *("parallel_tool_calls", "max_tokens", "temperature", "top_p"),
+    *("presence_penalty", "frequency_penalty", "metadata"),
+)
+SETTINGS: Final[Mapping[str, str]] = {
+    **{name: name for name in SAME_NAMES},
+    "logprobs": "top_logprobs",
+}
+"""Options of conversations that are settings of the library."""
+EXTRA_ARGS: Final[Mapping[str, str]] = {
+    **{name: name for name in ("stop", "seed", "service_tier")},
+    "session": "prompt_cache_key",
+    "user": "safety_identifier",
+}
+"""Options for which it has `extra_args`, and their names there, which are the provider's."""
 CONFIG: Final = RunConfig(tracing_disabled=True)
 
 
@@ -115,9 +128,14 @@ def _make_function(name: str, stretch: Stretch) -> Callable[[Any, str], Any]:
 
 def build_settings(conversation: Mapping[str, Any], request: Mapping[str, Any]) -> ModelSettings:
     """Return the settings; `store` and `include`, which a conversation cannot contain, are the request's."""
-    options: dict[str, Any] = {name: conversation[name] for name in SAME_NAMES if name in conversation}
-    if (choice := conversation.get("tool_choice")) is not None:
-        options["tool_choice"] = choice["name"] if isinstance(choice, Mapping) else choice
+    options: dict[str, Any] = {
+        setting: conversation[name] for name, setting in SETTINGS.items() if name in conversation
+    }
+    match conversation.get("tool_choice"):
+        case str(choice) | {"name": choice}:
+            options["tool_choice"] = choice
+        case _:
+            pass
     match conversation.get("thinking"):
         case {"effort": effort}:
             options["reasoning"] = Reasoning(effort=effort)
@@ -127,11 +145,13 @@ def build_settings(conversation: Mapping[str, Any], request: Mapping[str, Any]) 
             pass
     if conversation.get("cache") == "long":
         options["prompt_cache_retention"] = "24h"
-    if "session" in conversation and conversation.get("cache") != "none":
-        options["extra_args"] = {"prompt_cache_key": conversation["session"]}
+    extra = {name: conversation[own] for own, name in EXTRA_ARGS.items() if own in conversation}
+    if conversation.get("cache") == "none":
+        extra.pop("prompt_cache_key", None)
     return ModelSettings(
         include_usage=True,
         store=request.get("store"),
         response_include=request.get("include"),
+        extra_args=extra or None,
         **options,
     )

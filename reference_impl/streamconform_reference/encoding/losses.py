@@ -68,8 +68,8 @@ def make_extras_row(
     def change(block: Block) -> Iterator[Block]:
         if isinstance(block, Text):
             yield Text(block.text, citations=tuple(filter(cites, block.citations)))
-        elif isinstance(block, ToolCall) and "call.signature" not in kept:
-            yield replace(block, signature=None)
+        elif isinstance(block, ToolCall):
+            yield replace(block, signature=block.signature if "call.signature" in kept else None, echo=None)
         else:
             yield block
 
@@ -84,7 +84,8 @@ def make_extras_row(
     return Loss(
         "extras",
         "whichever of these the API has no field for: phases, signatures and citations of text, "
-        "signatures of calls, stop details, continuation tokens",
+        "signatures of calls, what another API's next request repeats of a call, stop details, "
+        "continuation tokens",
         "omitted",
         apply,
     )

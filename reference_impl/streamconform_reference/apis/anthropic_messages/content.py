@@ -19,11 +19,13 @@ from typing import Any, Final
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.citations import CitationFields
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Payload
-from streamconform_reference.decoding.fields import read_text
+from streamconform_reference.decoding.fields import read_text, select
 from streamconform_reference.outcome import Executor
 
 PartHandler = Callable[[Assembler, Hashable, Payload], None]
 
+ECHOED: Final = frozenset({"caller", "toolset_name"})
+"""The members of a call that the next request must repeat; `caller` names the code that made the call."""
 CITATIONS: Final = CitationFields(
     source=("url", "source", "file_id", "document_index"),
     title=("title", "document_title"),
@@ -153,3 +155,4 @@ def _start_call(message: Assembler, slot: Hashable, block: Payload, executor: Ex
         executor=executor,
         initial_arguments=block.get("input"),
     )
+    message.keep(slot, select(block, ECHOED))

@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Final
 
 from streamconform_reference.decoding.assemble import Assembler
 from streamconform_reference.decoding.decoder import BrokenPayloadError, Decoder, Payload
-from streamconform_reference.decoding.fields import read_count, read_index, read_text, require_object
+from streamconform_reference.decoding.fields import read_count, read_index, read_text, require_object, select
 from streamconform_reference.decoding.provider_errors import read_error
 from streamconform_reference.framing import Framing
 from streamconform_reference.framing.sse import SseFraming
@@ -65,6 +65,7 @@ USAGE_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "reasoning": ("output_tokens_details", "thinking_tokens"),
     "web_searches": ("server_tool_use", "web_search_requests"),
 }
+CONTAINER: Final = frozenset({"container"})
 
 
 def on_message_start(message: Assembler, payload: Payload) -> None:
@@ -77,8 +78,14 @@ def on_message_start(message: Assembler, payload: Payload) -> None:
         start_block(message, slot, block)
         message.end(slot)
     _read_stop_reason(message, start)
+    _keep_container(message, start)
     # vLLM puts the usage next to the message instead of inside it.
     read_usage(message, start.get("usage") or payload.get("usage"))
+
+
+def _keep_container(message: Assembler, holder: Payload) -> None:
+    """Keep the container in which the provider runs code: the next request names it."""
+    message.echo = message.echo | select(holder, CONTAINER)
 
 
 def on_content_block_start(message: Assembler, payload: Payload) -> None:
@@ -103,7 +110,9 @@ def on_content_block_stop(message: Assembler, payload: Payload) -> None:
 def on_message_delta(message: Assembler, payload: Payload) -> None:
     """Read the stop reason and the cumulative usage."""
     if payload.get("delta") is not None:
-        _read_stop_reason(message, require_object(payload, "delta"))
+        delta = require_object(payload, "delta")
+        _read_stop_reason(message, delta)
+        _keep_container(message, delta)
     read_usage(message, payload.get("usage"))
 
 

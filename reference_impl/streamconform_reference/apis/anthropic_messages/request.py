@@ -36,6 +36,7 @@ from streamconform_reference.requests.conversation import (
     UserTurn,
     arguments_object,
     part_text,
+    read_echo,
     read_turns,
 )
 from streamconform_reference.requests.errors import invalid_request
@@ -153,9 +154,18 @@ def build_body(
     if output:
         form = {"format": {"type": "json_schema", "schema": output.schema}}
         body["output_config"] = {**body.get("output_config", {}), **form}
+    body |= _build_container(conversation, api)
     values = collect_options(conversation, sampling=accepts_sampling(conversation, thinking))
     write_options(options, values | {"max_tokens": tokens}, body)
     return body
+
+
+def _build_container(conversation: Conversation, api: str) -> dict[str, Any]:
+    """Return the container of the last answer that had one, so that its code can go on there."""
+    answers = [message for message in conversation["messages"] if message["role"] == "assistant"]
+    kept = [read_echo(answer).get("container") for answer in answers if answer.get("api", api) == api]
+    ids = [container["id"] for container in kept if isinstance(container, dict) and "id" in container]
+    return {"container": ids[-1]} if ids else {}
 
 
 def build_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -348,4 +358,5 @@ def build_tool_use(call: Block) -> list[dict[str, Any]]:
         return []
     else:
         kind = "server_tool_use"
-    return [{"type": kind, "id": call["id"], "name": call["name"], "input": arguments_object(call)}]
+    call_fields = {"type": kind, "id": call["id"], "name": call["name"], "input": arguments_object(call)}
+    return [{**read_echo(call), **call_fields}]

@@ -84,7 +84,9 @@ _STORED: Final = ("previous_response_id", "prompt")
 """The options that refer to what the provider has stored."""
 
 # Items, other than calls, that the provider requires back.
-_KEPT_ITEMS: Final = frozenset({"compaction", "mcp_list_tools", "tool_search_output", *CALLS})
+_KEPT_ITEMS: Final = frozenset(
+    {"compaction", "mcp_list_tools", "program", "program_output", "tool_search_output", *CALLS}
+)
 
 
 def build_request(conversation: Conversation) -> Request:
@@ -169,9 +171,8 @@ def _build_items(conversation: Conversation) -> Iterator[dict[str, Any]]:
             yield {"type": "message", "role": "developer", "content": content}
         else:
             yield from build_answer(turn)
-            free = {call["id"] for call in turn.blocks if is_client_call(call) and is_free_text(call)}
-            for result in turn.results:
-                yield _build_output(result, conversation, free=result.id in free)
+            calls = {call["id"]: call for call in turn.blocks if is_client_call(call)}
+            yield from (_build_output(result, calls[result.id], conversation) for result in turn.results)
 
 
 def build_content(parts: Sequence[Block], conversation: Conversation) -> list[dict[str, Any]]:
@@ -194,12 +195,13 @@ def _build_part(part: Block) -> dict[str, Any]:
     return {"type": "input_file", "filename": name, "file_data": format_data_url(part)}
 
 
-def _build_output(result: ToolResult, conversation: Conversation, *, free: bool) -> dict[str, Any]:
-    """Return the item for a result."""
-    kind = "custom_tool_call_output" if free else "function_call_output"
+def _build_output(result: ToolResult, call: Block, conversation: Conversation) -> dict[str, Any]:
+    """Return the item for a call's result, which has the same caller."""
+    kind = "custom_tool_call_output" if is_free_text(call) else "function_call_output"
     has_files = any(part["type"] in MEDIA for part in result.parts)
     content: Any = build_content(result.parts, conversation) if has_files else join_text(result.parts)
-    return {"type": kind, "call_id": result.id, "output": content}
+    caller = {name: value for name, value in read_echo(call).items() if name == "caller"}
+    return {"type": kind, "call_id": result.id, "output": content, **caller}
 
 
 def build_answer(turn: AnswerTurn) -> Iterator[dict[str, Any]]:
