@@ -12,6 +12,7 @@ from agents import (
     ModelSettings,
     RunConfig,
     Runner,
+    ToolSearchTool,
     ToolsToFinalOutputResult,
 )
 from openai.types.shared import Reasoning
@@ -68,16 +69,21 @@ def _build_agent(model: Any, run: Any, stretch: Stretch) -> Agent:
         return ToolsToFinalOutputResult(is_final_output=stretch.ends_after(rounds))
 
     conversation = run.conversation
-    tools = [
+    declared = [tool for tool in (run.request or {}).get("tools", ()) if isinstance(tool, Mapping)]
+    deferred = {tool.get("name") for tool in declared if tool.get("defer_loading")}
+    tools: list[Any] = [
         FunctionTool(
             tool["name"],
             tool.get("description") or "",
             dict(tool["parameters"]),
             _make_function(tool["name"], stretch),
             strict_json_schema=tool.get("strict", False),
+            defer_loading=tool["name"] in deferred,
         )
         for tool in conversation.get("tools", ())
     ]
+    if deferred:
+        tools.append(ToolSearchTool())
     return Agent(
         name="agent",
         instructions=conversation.get("system"),
