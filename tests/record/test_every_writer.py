@@ -42,7 +42,7 @@ WRITERS = {
     "dev/streamconform_dev/docs/smoke.py": "an adapter with mistakes",
     "dev/streamconform_dev/engine/probe_all.py": "deviations of local servers",
     "dev/streamconform_dev/engine/record_all.py": "streams of a model on this machine, which needs no key",
-    "dev/streamconform_dev/engine/record_round_trips.py": "the same",
+    "dev/streamconform_dev/engine/record_conversations.py": "the same",
     "dev/streamconform_dev/engine/servers.py": "configurations of local servers",
     "dev/streamconform_dev/fuzz/archives.py": "generated files, in a temporary folder",
     "dev/streamconform_dev/fuzz/folders.py": "the same",

@@ -17,7 +17,8 @@ EVERYWHERE: Json = DATA["scenarios"]
 """Every scenario, by name."""
 SCENARIOS: Json = {name: each for name, each in EVERYWHERE.items() if not each.get("elsewhere")}
 """The scenarios recorded with llama.cpp."""
-ROUND_TRIPS: Json = DATA["round_trips"]
+CONVERSATIONS: Json = DATA["conversations"]
+"""Every round trip and longer conversation, by name."""
 
 
 def body(api: str, name: str) -> Json:
@@ -86,8 +87,11 @@ def anthropic_messages(scenario: Json, turns: list[Json]) -> Json:
                 ]
                 messages.append({"role": "assistant", "content": [*thinking, *used]})
             case {"results": results}:
+                failed = turn.get("failed", ())
                 given = [
-                    {"type": "tool_result", "tool_use_id": call, "content": text} for call, text in results
+                    {"type": "tool_result", "tool_use_id": call, "content": text}
+                    | ({"is_error": True} if call in failed else {})
+                    for call, text in results
                 ]
                 messages.append({"role": "user", "content": given})
             case _:
