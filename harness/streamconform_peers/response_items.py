@@ -61,6 +61,9 @@ def convert_item(
         return [build_call(id_, get_text(item, "name"), arguments, complete=complete, executor=executor)]
     if kind in FREE_TEXT_CALLS:
         return [_convert_free_text(item, missing, id_, complete=complete)]
+    if kind == "tool_search_call":
+        executor = "client" if get(item, "execution") == "client" else "provider"
+        return [build_call(id_, "tool_search", to_json(get(item, "arguments")), executor=executor)]
     if kind in HOSTED_CALLS:
         name, executor, read_arguments = HOSTED_CALLS[kind]
         return [build_call(id_, name, read_arguments(item), complete=complete, executor=executor)]

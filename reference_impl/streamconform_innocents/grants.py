@@ -249,7 +249,9 @@ MOVED_SIGNATURE: Final = Grant(
     "A signature of a call or of text that is reported as a thinking block without text, directly before the block, is a warning.",
 )
 FREE_TEXT: Final = Grant(
-    _POLICY, "The form of `arguments` is not judged; `arguments_text` must be the joined text."
+    _POLICY,
+    "The form of `arguments` is not judged; `arguments_text` must be the joined text, or if it is null, the "
+    "arguments must be that text, as it is or in an object.",
 )
 BY_ID: Final = Grant(
     _OUTCOME,

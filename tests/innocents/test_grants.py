@@ -54,8 +54,6 @@ NO_FREEDOM = {
         '- `"skipped":{"reason":"…","issue":"…"}` instead of `outcome` skips a run that the library can\'t'
         " perform at all, for example because it lacks an option that the request uses; `issue`, a link, is"
         " optional.": "a skipped run has no answer",
-        "The result of a round trip may contain `first` alongside `outcome`"
-        " ([details](http.md#requests-and-round-trips)).": "round trips need HTTP",
         "Both separate the parser, which any client has, from the protocol part: `main` and `told` in Rust,"
         " `main` and `run` in C.": "describes two programs",
     },

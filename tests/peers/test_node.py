@@ -18,6 +18,7 @@ from streamconform_peers.table import PEERS
 from ..cli.project import Project
 
 NODE_PEERS = [peer for peer in PEERS.values() if peer.language == "javascript"]
+CONVERSATION = PACKAGE / "node" / "conversation.mjs"
 ADAPTERS = sorted(PACKAGE.glob("*/*.mjs"))
 REQUIREMENT = re.compile(r"(?P<name>@?[^@]+)@(?P<version>[0-9][^@]*)")
 
@@ -233,3 +234,42 @@ def test_a_failed_npm_is_reported_with_its_output(pinned, tmp_path):
         node_package.ImplementationError, match=r"(?s)npm cannot install nosuch@1.*npm (error|ERR!)"
     ):
         node_package.fill(folder, NODE_PEERS[0].pins)
+
+
+def evaluate(expression):
+    """Return the value of an expression that uses the shared functions for conversations."""
+    program = (
+        f"import * as c from {json.dumps(CONVERSATION.as_uri())}; console.log(JSON.stringify({expression}));"
+    )
+    command = ("node", "--input-type=module", "--eval", program)
+    return json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+
+
+RESULTS = '[{name: "f", content: "1"}, {name: "g", content: "2"}, {name: "f", content: "3"}]'
+
+
+@pytest.mark.node
+def test_a_result_on_node_belongs_to_the_first_unanswered_call_with_its_name():
+    calls = '[{name: "g", id: "a"}, {name: "f", id: "b"}, {name: "f", id: "c"}]'
+    pairs = evaluate(f"c.matchResults({calls}, {RESULTS})")
+    assert [(call["id"], result["content"]) for call, result in pairs] == [("b", "1"), ("a", "2"), ("c", "3")]
+    queue = f"new c.ResultQueue([{{results: {RESULTS}}}])"
+    taken = f"((queue) => ['f', 'f', 'g'].map((name) => queue.take(name).content))({queue})"
+    assert evaluate(taken) == ["1", "3", "2"]
+
+
+@pytest.mark.node
+@pytest.mark.parametrize(
+    ("turns", "count"),
+    [("[]", 1), ("[{results: []}]", 2), ("[{results: []}, {messages: []}, {results: []}]", 2), ("[{}]", 1)],
+)
+def test_a_loop_on_node_stops_where_the_caller_goes_on(turns, count):
+    assert evaluate(f"c.countAnswers({turns})") == count
+
+
+@pytest.mark.node
+def test_tools_that_a_request_on_node_lacks_are_added():
+    tools = (
+        "c.addTools([{name: 'f'}], {tools: [{name: 'f'}, {name: 'g'}]}, ({name}) => name, (tool) => [tool])"
+    )
+    assert evaluate(tools) == [{"name": "f"}, [{"name": "g"}]]

@@ -24,7 +24,7 @@ ANTHROPIC, OPENAI, OTHER = "anthropic-messages", "openai-chat", "ollama-chat"
 
 
 # The readers serve the proxy, which passes settings on from body to body, and rejects what it cannot pass on.
-NOT_READ = ("requests-files", "requests-settings", "requests-versions")
+NOT_READ = ("requests-custom", "requests-files", "requests-settings", "requests-versions")
 
 
 def cases() -> dict[str, CallCase]:

@@ -11,6 +11,7 @@ const nameProvider = (api) => PROVIDERS[api] ?? "openai";
 
 export function convertMessages(messages, api) {
   return messages.map((message) => {
+    if (message.role === "system") return { role: "system", content: message.content };
     if (message.role === "user") return { role: "user", content: convertContent(message.content) };
     if (message.role === "tool") return { role: "tool", content: message.results.map(convertResult) };
     const name = nameProvider(message.api ?? api);
@@ -46,13 +47,20 @@ export function convertSettings(conversation, api) {
     toolChoice: choice?.name ? { type: "tool", toolName: choice.name } : choice,
     maxOutputTokens: max_tokens,
     temperature,
+    topP: conversation.top_p,
+    topK: conversation.top_k,
+    seed: conversation.seed,
+    presencePenalty: conversation.presence_penalty,
+    frequencyPenalty: conversation.frequency_penalty,
+    stopSequences: conversation.stop,
     reasoning: thinking === "off" ? "none" : thinking?.effort,
     output: output && Output.object({ schema: jsonSchema(output.schema), name: output.name }),
     providerOptions: { [nameProvider(api)]: convertOptions(conversation, api) },
   });
 }
 
-function convertOptions({ thinking, parallel_tool_calls: parallel, cache, session, output_schema, facts }, api) {
+function convertOptions(conversation, api) {
+  const { thinking, parallel_tool_calls: parallel, cache, session, output_schema, facts } = conversation;
   const { budget } = thinking ?? {};
   const long = cache === "long" && (facts?.host ?? "api.openai.com") === "api.openai.com";
   switch (api) {
@@ -60,13 +68,22 @@ function convertOptions({ thinking, parallel_tool_calls: parallel, cache, sessio
       return dropUndefined({
         thinking: budget && { type: "enabled", budgetTokens: budget },
         disableParallelToolUse: parallel === undefined ? undefined : !parallel,
+        metadata: conversation.user && { userId: conversation.user },
       });
     case "google-generate":
-      return dropUndefined({ thinkingConfig: budget && { thinkingBudget: budget, includeThoughts: true } });
+      return dropUndefined({
+        thinkingConfig: budget && { thinkingBudget: budget, includeThoughts: true },
+        serviceTier: conversation.service_tier,
+      });
     case "cohere-chat":
       return dropUndefined({ thinking: budget && { type: "enabled", tokenBudget: budget } });
     default:
       return dropUndefined({
+        logprobs: conversation.logprobs,
+        serviceTier: conversation.service_tier,
+        metadata: conversation.metadata,
+        user: conversation.user,
+        previousResponseId: conversation.previous_response_id,
         parallelToolCalls: parallel,
         promptCacheKey: cache === "none" ? undefined : session,
         promptCacheRetention: long ? "24h" : undefined,
@@ -81,9 +98,15 @@ function convertContent(content) {
   return typeof content === "string" ? content : content.map(convertPart);
 }
 
-function convertPart({ type, text, value, media_type: mediaType, data }) {
-  if (type === "image") return { type: "file", mediaType, data: { type: "data", data } };
-  return { type: "text", text: type === "json" ? JSON.stringify(value) : text };
+function convertPart({ type, text, value, media_type: mediaType, data, url, title: filename, ...part }) {
+  if (type === "text" || type === "json") return { type: "text", text: type === "json" ? JSON.stringify(value) : text };
+  const options = part.citations ? { providerOptions: { anthropic: { citations: { enabled: true } } } } : {};
+  const file = { type: "file", mediaType, ...(filename && { filename }), ...options };
+  if (data) return { ...file, data: { type: "data", data } };
+  return {
+    ...file,
+    data: url ? { type: "url", url: new URL(url) } : { type: "data", data: Buffer.from(text ?? "").toString("base64") },
+  };
 }
 
 function convertResult({ id: toolCallId, name: toolName, content, error }) {

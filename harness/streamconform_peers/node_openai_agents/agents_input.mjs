@@ -1,6 +1,6 @@
 // Converts a conversation to the agent that holds it, and to its input items.
 
-import { Agent, assistant, tool, user } from "@openai/agents";
+import { Agent, assistant, system, tool, user } from "@openai/agents";
 import { readContent, readText } from "../node/conversation.mjs";
 
 // Returns the agent; `queue` has the results of its tools, and `isSpoken()` says whether the caller adds messages to them.
@@ -57,6 +57,9 @@ function convertSettings({ temperature, max_tokens, tool_choice: choice, thinkin
   const include = isChat ? {} : { include: ["reasoning.encrypted_content"] };
   const settings = {
     temperature,
+    topP: rest.top_p,
+    presencePenalty: rest.presence_penalty,
+    frequencyPenalty: rest.frequency_penalty,
     maxTokens: max_tokens,
     toolChoice: choice?.name ?? choice,
     parallelToolCalls: rest.parallel_tool_calls,
@@ -64,14 +67,21 @@ function convertSettings({ temperature, max_tokens, tool_choice: choice, thinkin
     promptCacheRetention: long ? "24h" : undefined,
     store: isChat ? undefined : false,
     preserveRawUsage: true,
-    providerData: { ...key, ...include },
+    providerData: { ...key, ...include, ...pickOwnFields(rest) },
   };
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
 }
 
-// Returns the items of messages; `apis` are those whose reasoning can be sent back.
+// Returns the fields that the library passes on as they are.
+function pickOwnFields({ seed, stop, service_tier, metadata, user: id, previous_response_id }) {
+  const fields = { seed, stop, service_tier, metadata, user: id, previous_response_id };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+// Returns the items of messages.
 export function convertMessages(messages) {
   return messages.flatMap((message) => {
+    if (message.role === "system") return [system(message.content)];
     if (message.role === "user") return [user(convertContent(message.content))];
     if (message.role === "tool") return message.results.map(convertResult);
     return message.content.flatMap(convertBlock);

@@ -44,7 +44,8 @@ def continue_responses(output: Sequence[Any], turn: Mapping[str, Any]) -> list[A
         is_text = isinstance(content, str) or [part["type"] for part in content] == ["json"]
         parts = _list_parts(content)
         out = _get_text(parts[0]) if is_text else list(map(_convert_input_part, parts))
-        added.append({"type": "function_call_output", "call_id": call.call_id, "output": out})
+        caller = {"caller": call.caller} if getattr(call, "caller", None) else {}
+        added.append({"type": "function_call_output", "call_id": call.call_id, "output": out, **caller})
     for more in turn.get("messages") or ():
         parts = list(map(_convert_input_part, _list_parts(more["content"])))
         added.append({"role": "user", "content": parts})

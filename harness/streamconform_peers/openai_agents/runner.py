@@ -10,12 +10,15 @@ from agents import (
     AgentOutputSchemaBase,
     FunctionTool,
     ModelSettings,
+    ProgrammaticToolCallingTool,
     RunConfig,
     Runner,
+    ToolSearchTool,
     ToolsToFinalOutputResult,
 )
 from openai.types.shared import Reasoning
 
+from streamconform_peers.normal_form import get
 from streamconform_peers.openai_agents.items import build_items, build_output
 from streamconform_peers.response_events import RESPONSE_ENDS
 from streamconform_peers.turns import Stretch, split_turns
@@ -35,6 +38,11 @@ EXTRA_ARGS: Final[Mapping[str, str]] = {
     "user": "safety_identifier",
 }
 """Options for which it has `extra_args`, and their names there, which are the provider's."""
+HOSTED_TOOLS: Final[Mapping[str, Callable[[], Any]]] = {
+    "tool_search": ToolSearchTool,
+    "programmatic_tool_calling": ProgrammaticToolCallingTool,
+}
+"""Tools of the provider through which it calls the client's; only a run's request has them."""
 CONFIG: Final = RunConfig(tracing_disabled=True)
 
 
@@ -68,16 +76,22 @@ def _build_agent(model: Any, run: Any, stretch: Stretch) -> Agent:
         return ToolsToFinalOutputResult(is_final_output=stretch.ends_after(rounds))
 
     conversation = run.conversation
-    tools = [
+    declared = [tool for tool in (run.request or {}).get("tools", ()) if isinstance(tool, Mapping)]
+    options = {tool["name"]: tool for tool in declared if "name" in tool}
+    tools: list[Any] = [
         FunctionTool(
             tool["name"],
             tool.get("description") or "",
             dict(tool["parameters"]),
             _make_function(tool["name"], stretch),
             strict_json_schema=tool.get("strict", False),
+            defer_loading=get(options, tool["name"], "defer_loading") or False,
+            allowed_callers=get(options, tool["name"], "allowed_callers"),
         )
         for tool in conversation.get("tools", ())
     ]
+    kinds = {tool.get("type") for tool in declared}
+    tools += [make() for kind, make in HOSTED_TOOLS.items() if kind in kinds]
     return Agent(
         name="agent",
         instructions=conversation.get("system"),

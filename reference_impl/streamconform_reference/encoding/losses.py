@@ -79,12 +79,12 @@ def make_extras_row(
             sequence=outcome.stop.sequence if "stop.sequence" in kept else None,
             details=outcome.stop.details if "stop.details" in kept else None,
         )
-        return replace(map_blocks(change)(outcome), stop=stop, continuation=None)
+        return replace(map_blocks(change)(outcome), stop=stop, continuation=None, echo=None)
 
     return Loss(
         "extras",
         "whichever of these the API has no field for: phases, signatures and citations of text, "
-        "signatures of calls, what another API's next request repeats of a call, stop details, "
+        "signatures of calls, what the next request repeats of a call or an answer, stop details, "
         "continuation tokens",
         "omitted",
         apply,
