@@ -271,8 +271,9 @@ def _expect_after_terminal(stream: Stream, whole: int, *, is_inside_frame: bool)
         # A complete case expects `error: null` by default, but a client that raises because of the break
         # reports an error. Its exception need not name the stop reason.
         fields.pop("error", None)
-        if raws := list_values(fields.get("stop.raw")):
-            fields["stop.raw"] = AnyOf((*raws, None))
+        for path in ("stop.raw", "stop.sequence", "stop.details"):
+            if values := list_values(fields.get(path)):
+                fields[path] = AnyOf((*values, None))
     return replace(expect, fields=fields)
 
 
