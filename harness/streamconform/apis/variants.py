@@ -17,6 +17,7 @@ from msgspec import Struct, structs
 from streamconform.apis.payloads import Payload
 from streamconform.model.case import Expectation, ExpectedBlock, Level
 from streamconform.model.leaf import AnyOf, list_preferred
+from streamconform.model.outcome import BlockType
 
 Payloads = Sequence[Payload]
 Rewritten = Sequence[Sequence[Payload]]
@@ -46,37 +47,34 @@ class Variant(Struct, frozen=True, kw_only=True):
 
 def expect_any_id(expect: Expectation) -> Expectation:
     """Do not judge the ids of calls: a client makes up its own, or reports none."""
-    return _change_calls(expect, lambda block: _without(block, "id"))
+    return change_blocks(expect, "tool_call", lambda block: leave_out(block, "id"))
 
 
 def expect_any_end(expect: Expectation) -> Expectation:
     """Accept calls as complete or not, with any stop reason that follows from that (specs/POLICY.md)."""
-    if not any(map(_is_call, expect.content or ())):
-        return expect
-    why = "the answer ended with tool use, but nothing ended the call"
-    changed = _change_calls(expect, lambda block: _with(block, complete=AnyOf((True, False), why)))
-    reason = expect.fields.get("stop.reason")
-    if list_preferred(reason) != ("tool_use",):
+    ended = AnyOf((True, False), "the answer ended, but nothing ended the call")
+
+    def change(block: ExpectedBlock) -> ExpectedBlock:
+        return structs.replace(block, fields={**block.fields, "complete": ended})
+
+    changed = change_blocks(expect, "tool_call", change)
+    if changed == expect or list_preferred(expect.fields.get("stop.reason")) != ("tool_use",):
         return changed
     follows = AnyOf(("tool_use", "stop", "other"), "follows the call: tool_use means that the call may run")
     return replace(changed, fields={**changed.fields, "stop.reason": follows})
 
 
-def _is_call(block: ExpectedBlock) -> bool:
-    return block.type == "tool_call"
+def change_blocks(
+    expect: Expectation, kind: BlockType, change: Callable[[ExpectedBlock], ExpectedBlock]
+) -> Expectation:
+    """Return the expectation in which `change` has changed each block of this type."""
+    content = [change(block) if block.type == kind else block for block in expect.content or ()]
+    return replace(expect, content=tuple(content))
 
 
-def _change_calls(expect: Expectation, change: Callable[[ExpectedBlock], ExpectedBlock]) -> Expectation:
-    content = expect.content or ()
-    return replace(expect, content=tuple(change(block) if _is_call(block) else block for block in content))
-
-
-def _without(block: ExpectedBlock, name: str) -> ExpectedBlock:
+def leave_out(block: ExpectedBlock, name: str) -> ExpectedBlock:
+    """Return the block without what is expected of one field."""
     return structs.replace(block, fields={key: leaf for key, leaf in block.fields.items() if key != name})
-
-
-def _with(block: ExpectedBlock, **leaves: AnyOf) -> ExpectedBlock:
-    return structs.replace(block, fields={**block.fields, **leaves})
 
 
 def map_payloads(change: Callable[[Payload], Sequence[Payload]]) -> Rewrite:
@@ -97,19 +95,22 @@ def split_pairs(find_piece: FindPiece) -> Rewrite:
         place = find_piece(payload)
         if place is None:
             return (payload,)
-        units = _PAIR.sub(_to_halves, read_at(payload, place))
-        pieces = units.split(_CUT)
-        return [set_at(payload, place, piece) for piece in pieces] if len(pieces) > 1 else (payload,)
+        return [set_at(payload, place, piece) for piece in _cut_pairs(read_at(payload, place))]
 
     return map_payloads(change)
 
 
-_CUT: Final = "\0"
-
-
-def _to_halves(match: re.Match[str]) -> str:
-    units = match[0].encode("utf-16-be")
-    return chr(int.from_bytes(units[:2], "big")) + _CUT + chr(int.from_bytes(units[2:], "big"))
+def _cut_pairs(text: str) -> Sequence[str]:
+    pieces = [""]
+    position = 0
+    for match in _PAIR.finditer(text):
+        units = match[0].encode("utf-16-be")
+        first, second = (chr(int.from_bytes(units[n : n + 2], "big")) for n in (0, 2))
+        pieces[-1] += text[position : match.start()] + first
+        pieces.append(second)
+        position = match.end()
+    pieces[-1] += text[position:]
+    return pieces
 
 
 def add_empty_deltas(find_piece: FindPiece) -> Rewrite:

@@ -82,6 +82,11 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
         Delivery("names-late", "should", "the name in the second fragment of a call"),
         Delivery("names-in-pieces", "may", "half of the name in each of the first two fragments of a call"),
         Delivery("fragments-bare", "should", "neither index nor id in all fragments of a call but the first"),
+        Delivery("deltas-absent", "should", "the arguments of calls only in the events that end them"),
+        Delivery("ends-absent", "should", "no ends of blocks"),
+        Delivery("ends-late", "should", "the ends of all blocks behind the last one"),
+        Delivery("ends-twice", "should", "the end of every block twice"),
+        Delivery("ends-unknown", "should", "the end of an item that never began"),
         Delivery("fragments-together", "should", "two fragments of one call in each chunk"),
     )
 }
