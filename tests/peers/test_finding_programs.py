@@ -60,6 +60,8 @@ REQUEST_FINDINGS = {
     "langchain": "tool-image-is-sent-in-the-tool-message",
     "pydantic-ai": "tool-definitions-are-changed",
     "openai-agents": "max-tokens-is-sent-to-reasoning-models",
+    "node-openai-agents": "openai-agents-js-call-without-arguments-is-not-run",
+    "node-pi-ai": "pi-choice-of-one-tool-is-not-sent-to-gemini",
 }
 """A finding about requests of each peer that sends conversations."""
 ROUND_TRIP_FINDINGS = {
@@ -67,6 +69,7 @@ ROUND_TRIP_FINDINGS = {
     "haystack": "text-is-sent-after-the-calls-of-its-answer",
     "google-genai": "chat-has-a-content-for-each-chunk",
     "node-google-genai": "chat-has-a-content-for-each-chunk",
+    "node-pi-ai": "pi-server-tools-of-gemini-are-dropped",
 }
 """A finding about round trips of each peer whose snippet has a conversation."""
 
@@ -169,7 +172,8 @@ def test_the_program_of_a_request_has_the_messages_of_the_conversation(name):
     trials = (find_findings(peer, catalog(), slug=slug)[slug] for slug in read_by_finding(name))
     trial = next(trial for trial in trials if isinstance(trial, Call | RoundTrip))
     program = write_program(peer, trial)
-    assert find_undefined_names(program) == set()
+    if peer.language == "python":
+        assert find_undefined_names(program) == set()
     assert snippet_templates.PLACEHOLDER.findall(program) == []
     case = trial.case
     conversation = case.input if isinstance(trial, Call) else case.conversation

@@ -79,6 +79,7 @@ await once(server, "listening");
 const url = `http://127.0.0.1:${server.address().port}`;
 
 """
+READ_PYTHON: Final = f"print(self.path, json.dumps(json.loads({READ}), indent=1))"
 READ_JAVASCRIPT: Final = """\
 let body = "";
   for await (const piece of request) body += piece;
@@ -145,7 +146,7 @@ def _write_stream_program(peer: Peer, snippet: Snippet, trial: Trial, *, timed: 
 def _write_request_program(peer: Peer, snippet: Snippet, api: str, conversation: Mapping[str, Any]) -> str:
     assert snippet.request is not None, "the caller has checked it"
     reply = APIS[api].canned_replies[-1]  # the newest version of the API
-    model = str(conversation["model"])
+    model, in_javascript = str(conversation["model"]), peer.language == "javascript"
     if snippet.values.get("REPLY") == "stream":  # the library streams even if its user does not
         body = reply.write(json.dumps(payload).encode() for payload in reply.payloads(model))
         content_type = reply.content_type
@@ -155,8 +156,11 @@ def _write_request_program(peer: Peer, snippet: Snippet, api: str, conversation:
         "STATUS": "200",
         "TYPE": json.dumps(content_type),
         "STREAM": _format_pieces(LINES.findall(body), peer.language),
-        "READ": f"print(self.path, json.dumps(json.loads({READ}), indent=1))",
+        "READ": READ_JAVASCRIPT if in_javascript else READ_PYTHON,
     }
+    if in_javascript:
+        values = {**snippet.values, "CONVERSATION": json.dumps(conversation), "MODEL": model}
+        return _write_javascript(replace(snippet, code=snippet.request), server, values, None)
     sources = _describe_conversation(peer, api, conversation)
     if snippet.values.get("PREFIX") != "openai":
         sources.pop("PREFIX", None)  # only hosts of OpenAI's API have their own path prefixes
