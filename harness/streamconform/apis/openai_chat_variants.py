@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from streamconform.apis.api import Json
@@ -193,11 +194,18 @@ def _split_name(fragment: Fragment) -> Sequence[Json]:
     return (_set_name(fragment.entry, name[middle:] if fragment.number else name[:middle]),)
 
 
-def _have_unequal_halves(fragments: Sequence[Fragment]) -> bool:
-    """Return whether no half of a name could be taken for a repetition of the other, or for no name."""
-    names = [_get_name(fragment) for fragment in fragments if fragment.number == 0]
-    halves = [(name[: (len(name) + 1) // 2], name[(len(name) + 1) // 2 :]) for name in names]
-    return _have_second_fragments(fragments) and all(second and first != second for first, second in halves)
+def _have_names_to_split(fragments: Sequence[Fragment]) -> bool:
+    """Return whether each first fragment can be followed by the rest of its name, before any arguments."""
+    if not _have_second_fragments(fragments):
+        return False
+    for fragment, later in pairwise(fragments):
+        name = _get_name(fragment)
+        middle = (len(name) + 1) // 2
+        # The second half must be neither a repetition of the first one nor empty.
+        is_clear = (later.call, later.number) == (fragment.call, 1) and name[:middle] != name[middle:] != ""
+        if fragment.number == 0 and (fragment.first["function"].get("arguments") or not is_clear):
+            return False
+    return True
 
 
 def _split_entry(fragment: Fragment) -> Sequence[Json]:
@@ -285,7 +293,7 @@ CHAT_VARIANTS: Final[Mapping[str, Variant]] = {
     ),
     "indexes-from-one": Variant(
         level="should",
-        sources=("aws-samples/bedrock-access-gateway#134", "BerriAI/litellm#11407"),
+        sources=("aws-samples/bedrock-access-gateway#134",),
         rewrite=_rewrite(lambda fragment: ({**fragment.entry, "index": fragment.call + 1},)),
     ),
     "indexes-shared": Variant(
@@ -309,7 +317,7 @@ CHAT_VARIANTS: Final[Mapping[str, Variant]] = {
     "names-in-pieces": Variant(
         level="may",
         sources=("NVIDIA-NeMo/Switchyard#785",),
-        rewrite=_rewrite(_split_name, _have_unequal_halves),
+        rewrite=_rewrite(_split_name, _have_names_to_split),
     ),
     "fragments-bare": Variant(
         level="should",
