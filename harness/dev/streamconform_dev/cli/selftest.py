@@ -108,8 +108,8 @@ def command(
     If only a part of the suite is selected, only what it catches is listed, and what it does not catch or
     prove is no failure, unless --mutant names it.
 
-    Exit code 1: a mutant survives, or fails unrelated checks; a guard is not proven; or an innocent fails a
-    `must`, or changes no answer of an API.
+    Exit code 1: a mutant survives, or fails unrelated checks; a guard is not proven; a variant catches no
+    mutant; or an innocent fails a `must`, or changes no answer of an API.
     """
     if mutant and innocents:
         raise click.UsageError("--mutant and --innocent exclude each other; run the command twice")
@@ -150,12 +150,7 @@ def _check_mutants(names: Sequence[str], arguments: Mapping[str, Any]) -> Exit:
     # A part of the suite need not catch everything.
     if not names and is_part:
         rows = tuple(replace(row, missed=()) for row in rows if row.cases)
-    for row in rows:
-        _print_row(row, verbose=verbose, full=full)
-    # With only some of the mutants, almost every case would be listed.
-    if verbose and full and len(rows) == len(MUTANTS):
-        for case in idle_cases:
-            click.echo(f"catches no mutant: {case}")
+    _print_rows(rows, idle_cases, verbose=verbose, full=full)
     if arguments["table"]:
         write_text(arguments["table"], format_table(rows, MUTANTS, suite.threads, idle_cases).rstrip("\n"))
     caught, cases = sum(row.killed for row in rows), len(suite.cases)
@@ -167,6 +162,19 @@ def _check_mutants(names: Sequence[str], arguments: Mapping[str, Any]) -> Exit:
         _print_guards(sum(len(case.guards) for case in guarding), unproven)
     failed = caught < len(rows) or (unproven and not is_part)
     return Exit.UNEXPECTED if failed else Exit.EXPECTED
+
+
+def _print_rows(
+    rows: Sequence[MutantResult], idle_cases: Sequence[str], *, verbose: bool, full: bool
+) -> None:
+    from streamconform_mutants import MUTANTS
+
+    for row in rows:
+        _print_row(row, verbose=verbose, full=full)
+    # With only some of the mutants, almost every case would be listed.
+    if verbose and full and len(rows) == len(MUTANTS):
+        for case in idle_cases:
+            click.echo(f"catches no mutant: {case}")
 
 
 def _check_variants(
