@@ -157,7 +157,7 @@ def check_answer(trial: Trial, seen: Observation, claims: Claims) -> AnswerCheck
     not_exposed = _find_unexposed(trial, outcome, claims)
     events: tuple[Event, ...] | None = None
     # An exception cuts the events short, so an answer with an exception may lack them.
-    has_events = trial.case.stream and "events" in claims
+    has_events = trial.case.stream and trial.case.growth is None and "events" in claims
     if has_events and (seen.raised is None or seen.events is not None):
         if seen.events is None:
             message = "the implementation claims `events` but sent none"
