@@ -70,13 +70,14 @@ class Dispatcher(Struct):
         self, program: Program | InProcessAdapter, trial: AnyTrial, seconds: float
     ) -> tuple[Answer | Collateral, ServerRecord | None]:
         """Return `program`'s answer to `trial` and, over HTTP, what the server saw."""
-        if not (is_grown(trial) and isinstance(program, Program)):
+        if not (isinstance(trial, Trial) and is_grown(trial) and isinstance(program, Program)):
             return await self._dispatch(program, trial, seconds)
+        size = sum(map(len, trial.chunks))  # made before the client waits for them
         program.reset_peak()
         before = program.read_activity()
         answer, server = await self._dispatch(program, trial, seconds)
         if isinstance(answer, Observation):
-            answer = replace(answer, resources=measure(trial, program, before))
+            answer = replace(answer, resources=measure(size, program, before))
         return answer, server
 
     async def _dispatch(

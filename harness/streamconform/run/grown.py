@@ -35,12 +35,12 @@ def shorten_answer(answer: Answer) -> Answer:
     )
 
 
-def measure(trial: AnyTrial, program: Program, before: Activity | None) -> Resources:
-    """Return what a program has used for a trial; it had done `before` when the trial began."""
+def measure(size: int, program: Program, before: Activity | None) -> Resources:
+    """Return what a program has used for a stream of this size; it had done `before` when the trial began."""
     after = program.read_activity()
     used = None if before is None or after is None else after.cpu_seconds - before.cpu_seconds
     return Resources(
-        stream=sum(map(len, trial.chunks)) if isinstance(trial, Trial) else 0,
+        stream=size,
         memory=program.read_peak(),
         cpu_ms=None if used is None else round(used * 1000),
     )
