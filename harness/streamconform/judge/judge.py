@@ -49,6 +49,7 @@ from streamconform.judge.unknown_keys import find_unknown_keys
 from streamconform.model.capability import CALLED, INCLUDED_IN, Capability, Claims
 from streamconform.model.case import AnyCase, CallCase, Case, Counts, Expectation, Level, RoundTripCase
 from streamconform.model.event import BlockDelta, BlockEnd, Event
+from streamconform.model.growth import shorten_texts
 from streamconform.model.leaf import Literally, list_values
 from streamconform.model.outcome import Error, Outcome, Text, Thinking, ToolCall
 from streamconform.model.request import RequestExpectation
@@ -150,6 +151,8 @@ def check_answer(trial: Trial, seen: Observation, claims: Claims) -> AnswerCheck
     An answer that is not in the normal form gets only one failed check: nothing else can be judged until the
     adapter is fixed.
     """
+    if trial.case.growth is not None:
+        seen = replace(seen, outcome=shorten_texts(seen.outcome))
     try:
         outcome = decode.decode_outcome(seen.outcome)
     except decode.MalformedError:

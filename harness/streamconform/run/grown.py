@@ -1,14 +1,11 @@
-"""Trials of grown streams: longer time limits, short forms of long texts, and what the client used."""
+"""Trials of grown streams: their time limits, and what the client used."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from streamconform.adapters.idle_limit import Activity
-from streamconform.adapters.interface import Answer, Observation
 from streamconform.adapters.program import Program
-from streamconform.model.growth import shorten_texts
 from streamconform.model.result import Resources
 from streamconform.model.trial import AnyTrial, Trial
 
@@ -26,13 +23,6 @@ def is_grown(trial: AnyTrial) -> bool:
 def get_time_limit(trial: AnyTrial, seconds: float) -> float:
     """Return the time limit of a trial, if that of most trials is `seconds`."""
     return seconds * TIME_FACTOR if is_grown(trial) else seconds
-
-
-def shorten_answer(answer: Answer) -> Answer:
-    """Return an answer in which each long text is what stands for it, as in the expectation."""
-    return (
-        replace(answer, outcome=shorten_texts(answer.outcome)) if isinstance(answer, Observation) else answer
-    )
 
 
 def measure(size: int, program: Program, before: Activity | None) -> Resources:

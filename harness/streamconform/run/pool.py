@@ -25,7 +25,7 @@ from streamconform.run.answers import encode_answer
 from streamconform.run.blame import Blame
 from streamconform.run.budget import Stopwatch
 from streamconform.run.dispatch import Dispatched, Dispatcher, add_requests, apply_http_checks
-from streamconform.run.grown import get_time_limit, is_grown, shorten_answer
+from streamconform.run.grown import get_time_limit
 from streamconform.run.interruptible import TookTooLongError, interrupt_at_once
 from streamconform.run.plan import ImplementationPlan, Settings
 from streamconform.run.repeated_answers import RepeatedAnswers
@@ -377,11 +377,8 @@ def _build_result(
 ) -> TrialResult:
     claims = plan.greeting.claims(trial.case.api)
     trial = plan.apply_proxy_view(trial)
-    if is_grown(trial):
-        answer = shorten_answer(answer)
     judgement = judge(trial, answer, claims, blame.find_first_delta, check)
-    # Finding the frames takes a run of the reference for each of them.
-    if judgement.checks and isinstance(trial, Trial) and not is_grown(trial):
+    if judgement.checks and isinstance(trial, Trial):
         judgement = replace(judgement, checks=blame.add_frames(trial, judgement.checks, claims))
     if server is not None:
         judgement = apply_http_checks(judgement, trial, answer, server)
