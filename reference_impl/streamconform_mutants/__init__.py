@@ -47,6 +47,7 @@ MODULES: Final = (
     "borders",
     "functions",
     "text",
+    "long_events",
 )
 
 
