@@ -56,6 +56,8 @@ class AdapterResult:
     """The result of one call to an adapter: its outcome, and any events that it yields."""
 
     outcome: Any = None
+    outcomes: Any = None
+    """For a run with several answers: the outcome of each."""
     first: Any = None
     """For a round trip: the outcome of the first answer, if the adapter returns it."""
     events: list[Any] | None = None
@@ -89,6 +91,7 @@ class AdapterResult:
         """Set the returned outcome; `value` may also be `{"outcome": …, "first": …, "raised": …}`."""
         result = value if isinstance(value, dict) and is_result(value) else {"outcome": value}
         self.outcome, self.first = result.get("outcome"), result.get("first")
+        self.outcomes = result.get("outcomes")
         self.raised = result.get("raised")
         self.finished = True
 
@@ -105,7 +108,7 @@ class LineWriter(Protocol):
 
 def is_result(value: Mapping[str, Any]) -> bool:
     """Return whether `value` contains an outcome or an exception, and is not itself an outcome."""
-    return "outcome" in value or "raised" in value
+    return any(name in value for name in ("outcome", "outcomes", "raised"))
 
 
 class TargetError(Exception):
@@ -307,7 +310,7 @@ def _build_input(message: Mapping[str, Any]) -> AdapterInput:
     members: dict[str, Any] = {name: message.get(name) for name in ("request", "model", "pricing")}
     members["stream"] = message.get("stream", True)
     if source["mode"] == "http":
-        members |= {name: message.get(name) for name in ("conversation", "results", "turns")}
+        members |= {name: message.get(name) for name in ("conversation", "results", "turns", "control")}
         return HttpInput(message["api"], source["base_url"], source["api_key"], **members)
     # `a2b_base64` is faster than its wrapper in `base64`, and a bytewise delivery has one chunk per byte.
     chunks = Chunks(list(map(a2b_base64, source["chunks"])))
@@ -330,7 +333,7 @@ def build_run_result(
     run = _build_input(message)
     result = call_adapter(adapter, run, send_event if isinstance(run, HttpInput) else None)
     raised = exception_origin.convert_raised(result.raised, adapter)
-    if raised is not None and result.outcome is None:
+    if raised is not None and result.outcome is None and result.outcomes is None:
         return {"raised": raised}
     members: dict[str, Any] = (
         {} if result.events is None else {"events": result.events, "taken": result.taken}
@@ -341,6 +344,8 @@ def build_run_result(
         members["first"] = result.first
     if result.deviations:
         members["deviations"] = result.deviations
+    if result.outcomes is not None:
+        return {"outcomes": result.outcomes} | members
     return {"outcome": result.outcome} | members
 
 

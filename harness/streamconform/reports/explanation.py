@@ -16,10 +16,11 @@ from streamconform.adapters.program import Collateral
 from streamconform.apis import APIS
 from streamconform.causes.raised import format_raised, parse_raised
 from streamconform.judge import decode
+from streamconform.judge.behavior import check_behavior
 from streamconform.judge.judge import Judgement, check_observation, check_output, judge, serialize_answer
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED
-from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import AS_IS, AnyTrial, Behavior, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.printable import escape_line
 from streamconform.reports.describe import (
@@ -141,6 +142,12 @@ def _describe_input(trial: AnyTrial, *, verbose: bool) -> dict[str, str]:
             "given": escape_line(conversation, width),
             "turns": escape_line(turns, width),
         }
+    if isinstance(trial, Behavior):
+        script = {"control": to_builtins(trial.case.control), "server": to_builtins(trial.case.replies)}
+        names = [f"{stream.api}/{stream.cassette.name}" for stream in trial.case.streams.values()]
+        return {name: escape_line(json.dumps(value), width) for name, value in script.items()} | {
+            "cassettes": ", ".join(names)
+        }
     cassette, size = trial.case.cassette, len(trial.body)
     content_type = cassette.content_type or "no content type"
     return {
@@ -169,6 +176,9 @@ def _judge(explained: ExplainedTrial) -> _Judged:
             return _Judged(judgement, checked.checks, failed, diverged)
         case RoundTrip(), Observation():
             checks, _ = check_round_trip(trial, answer, claims)
+            return _Judged(judgement, checks, judgement.checks)
+        case Behavior(), Observation():
+            checks, _ = check_behavior(trial, answer, claims)
             return _Judged(judgement, checks, judgement.checks)
         case Call(), Output(output):
             return _Judged(judgement, check_output(trial, output), judgement.checks)
