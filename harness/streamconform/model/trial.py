@@ -1,4 +1,4 @@
-"""Trials (a case with a delivery or fault, a function call, a round trip), and the deliveries and faults."""
+"""Trials (a case with a delivery or fault, a call, a round trip, a script), and the deliveries and faults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, Literal, Protocol
 
 from msgspec import Struct
 
-from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level, RoundTripCase
+from streamconform.model.case import LEVELS, BehaviorCase, CallCase, Case, Expectation, Level, RoundTripCase
 
 Framing = Literal["sse", "ndjson", "json_array", "eventstream", "invoke_stream", "document"]
 """`invoke_stream` is an `eventstream` whose messages contain base64-encoded model events. `document` is a
@@ -256,7 +256,34 @@ class RoundTrip(Struct, frozen=True):
         return f"{self.case.id}@{self.delivery}"
 
 
-AnyTrial = Trial | Call | RoundTrip
+class Behavior(Struct, frozen=True):
+    """The only trial of a case about behavior; it has the attributes of `Trial` that do not require bytes."""
+
+    case: BehaviorCase
+
+    @property
+    def delivery(self) -> None:
+        """Return None: the script delivers the bytes."""
+        return
+
+    @property
+    def level(self) -> Level:
+        """Return the level of the case."""
+        return self.case.level
+
+    @property
+    def id(self) -> str:
+        """Return `api/topic/case`."""
+        return self.case.id
+
+    @property
+    def barrier(self) -> Trial:
+        """Return an ordinary trial of the same client, which gives it the time to close a connection."""
+        case = self.case.streams["text"]
+        return Trial(case, AS_IS, case.level, Delivered((case.cassette.body,)))
+
+
+AnyTrial = Trial | Call | RoundTrip | Behavior
 
 
 def is_fault(delivery: str | None) -> bool:
@@ -266,6 +293,8 @@ def is_fault(delivery: str | None) -> bool:
 
 def supported_inputs(trial: AnyTrial) -> frozenset[Input]:
     """Return the input modes that can run `trial`."""
+    if isinstance(trial, Behavior):
+        return HTTP
     if isinstance(trial, RoundTrip):
         return OF_CONVERSATIONS
     name = (trial.delivery or "").partition(".")[0]

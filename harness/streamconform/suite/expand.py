@@ -1,4 +1,4 @@
-"""Expand each case into trials: one per delivery and fault, or a single call.
+"""Expand each case into trials: one per delivery and fault, or a single call or behavior.
 
 A trial's level is the lower of the case's level and the delivery's or fault's.
 """
@@ -19,7 +19,7 @@ from streamconform.delivery.plan import Recipe
 from streamconform.delivery.stream import read_stream
 from streamconform.delivery.variants import vary
 from streamconform.errors import SelectionError
-from streamconform.model.case import AnyCase, CallCase, Case, Level, RoundTripCase
+from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Case, Level, RoundTripCase
 from streamconform.model.cassette import Pulled
 from streamconform.model.trial import (
     ANY,
@@ -32,6 +32,7 @@ from streamconform.model.trial import (
     SAMPLE_TAG,
     VARIANTS,
     AnyTrial,
+    Behavior,
     Call,
     Delivered,
     FaultSet,
@@ -80,6 +81,10 @@ def expand(
     for case in cases:
         if isinstance(case, CallCase):
             yield Call(case)
+            continue
+        if isinstance(case, BehaviorCase):
+            if input_mode == "http":
+                yield Behavior(case)
             continue
         known = find_names(case.id) if seed == DEFAULT_SEED else None
         if isinstance(case, RoundTripCase):
