@@ -30,6 +30,7 @@ MODULES: Final = (
     "anthropic_messages",
     "openai_chat",
     "openai_responses",
+    "sockets",
     "google_generate",
     "google_interactions",
     "ollama_chat",

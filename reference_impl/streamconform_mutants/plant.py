@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import unquote
 
-from streamconform_reference.adapter import Adapter, BytesRun, adapter, adapter_for
+from streamconform_reference.adapter import Adapter, BytesRun, adapter, adapter_for, find_lane
 from streamconform_reference.apis import DECODERS, DOCUMENT_READERS
 from streamconform_reference.decoding.decoder import Decoder
 from streamconform_reference.outcome import Json
@@ -74,7 +74,8 @@ def _change_outcome(change: Callable[[Json], Json | None]) -> Callable[[Any], It
 def _read_changed_chunks(change: Callable[[Any], Any]) -> Callable[[Any], Iterator[Json]]:
     def broken(run: Any) -> Iterator[Json]:
         chunks = tuple(change(run.chunks))
-        *_, last = adapter(BytesRun(run.api, run.status, run.headers, run.pricing, chunks, run.stream))
+        given = (run.api, run.status, run.headers, run.pricing, chunks, run.stream, find_lane(run))
+        *_, last = adapter(BytesRun(*given))
         yield last
 
     return broken

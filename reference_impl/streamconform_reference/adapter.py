@@ -79,7 +79,8 @@ class Run(Protocol):
     def chunks(self) -> Iterable[bytes]:
         """The body, one chunk per network read."""
 
-    # A run may also have `stream`; if it is False, the body is a non-streaming answer.
+    # A run may also have `stream`; if it is False, the body is a non-streaming answer. On a WebSocket, `lane` is
+    # the `stream_id` of the request, which a run with `request` has there.
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,8 @@ class BytesRun:
     chunks: tuple[bytes, ...]
     stream: bool = True
     """False if the body is a non-streaming answer."""
+    lane: str | None = None
+    """The lane of the answer on a WebSocket, if it has a name."""
 
 
 class Adapter(Protocol):
@@ -234,7 +237,16 @@ def snapshots(run: Run, at: Iterable[int]) -> Iterator[Json]:
 
 def open_decoder(run: Run, decoders: Mapping[str, type[Decoder]]) -> Decoder:
     """Return a decoder for this run's response."""
-    return decoders[run.api](status=run.status, headers=run.headers, pricing=run.pricing)
+    return decoders[run.api](
+        status=run.status, headers=run.headers, pricing=run.pricing, lane=find_lane(run)
+    )
+
+
+def find_lane(run: Run) -> str | None:
+    """Return the name of the lane that the answer has on a WebSocket, or None."""
+    request: Mapping[str, Any] | None = getattr(run, "request", None)
+    lane: str | None = getattr(run, "lane", None) if request is None else request.get("stream_id")
+    return lane
 
 
 def _read_frames(decoder: Decoder, run: Run) -> Iterator[int]:

@@ -52,9 +52,12 @@ class Decoder(ABC):
         status: int = 200,
         headers: Mapping[str, str] | None = None,
         pricing: Mapping[str, Any] | None = None,
+        lane: str | None = None,
     ) -> None:
         """Start at the beginning of the body; header names must be in lower case."""
         self.status = status
+        self.lane = lane
+        """The name of the answer's lane, if the connection has several."""
         self.failed = status >= _HTTP_ERROR
         """Whether the HTTP status marks the body as an error document instead of a stream."""
         self.whole = False
