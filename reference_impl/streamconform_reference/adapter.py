@@ -40,6 +40,9 @@ CAPABILITIES: Final = (
 )
 """The capabilities that every decoder has."""
 
+WEBSOCKET: Final = "websocket"
+"""The capability to read what a server sends over a WebSocket, for the APIs that have one."""
+
 DOCUMENTS: Final = "documents"
 """The capability to read non-streaming answers."""
 
@@ -166,10 +169,12 @@ def adapter_for(
     *,
     documents: Mapping[str, DocumentReader] | None = None,
     name: str = "streamconform-reference",
+    claimed: Sequence[str] = (),
 ) -> Adapter:
     """Return an adapter that decodes with these classes; calling it raises KeyError for any other API.
 
-    With `documents`, it also reads non-streaming answers.
+    With `documents`, it also reads non-streaming answers. It claims the capabilities of decoders, of
+    `functions` and in `claimed`.
     """
 
     def adapter(run: Run) -> Iterator[Json]:
@@ -185,7 +190,7 @@ def adapter_for(
             yield event.to_json()
         yield {"outcome": decoder.outcome.to_json()}
 
-    claimed = () if documents is None else (DOCUMENTS,)
+    claimed = (*claimed, *(() if documents is None else (DOCUMENTS,)))
     return describe_adapter(adapter, functions or {}, name=name, apis=decoders, claimed=claimed)
 
 
@@ -217,7 +222,7 @@ def describe_adapter(
     return cast("Adapter", function)
 
 
-adapter: Final = adapter_for(DECODERS, FUNCTIONS, documents=DOCUMENT_READERS)
+adapter: Final = adapter_for(DECODERS, FUNCTIONS, documents=DOCUMENT_READERS, claimed=(WEBSOCKET,))
 
 
 def snapshots(run: Run, at: Iterable[int]) -> Iterator[Json]:

@@ -305,7 +305,7 @@ def _to_json(value: Any) -> Any:
 def _build_input(message: Mapping[str, Any]) -> AdapterInput:
     source = message["input"]
     members: dict[str, Any] = {name: message.get(name) for name in ("request", "model", "pricing")}
-    members["stream"] = message.get("stream", True)
+    members |= {"stream": message.get("stream", True), "transport": source.get("transport", "http")}
     if source["mode"] == "http":
         members |= {name: message.get(name) for name in ("conversation", "results", "turns")}
         return HttpInput(message["api"], source["base_url"], source["api_key"], **members)

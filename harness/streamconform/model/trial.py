@@ -6,16 +6,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, get_args
 
 from msgspec import Struct
 
 from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level, RoundTripCase
 
-Framing = Literal["sse", "ndjson", "json_array", "eventstream", "invoke_stream", "document"]
-"""`invoke_stream` is an `eventstream` whose messages contain base64-encoded model events. `document` is a
-body that is not in the API's framing, such as a JSON error or an HTML page.
+Framing = Literal["sse", "ndjson", "json_array", "eventstream", "invoke_stream", "websocket", "document"]
+"""`invoke_stream` is an `eventstream` whose messages contain base64-encoded model events. `websocket` is what
+a server sends after the handshake. `document` is a body that is not in the API's framing, such as a JSON
+error or an HTML page.
 """
+Transport = Literal["http", "websocket"]
 Input = Literal["bytes", "push", "http"]
 DeliverySet = Literal["fast", "standard", "full"]
 FaultSet = Literal["none", "one", "all"]
@@ -32,7 +34,7 @@ class Delivery(Struct, frozen=True):
 
 
 SSE: Final = frozenset[Framing]({"sse"})
-ANY: Final = frozenset[Framing]({"sse", "ndjson", "json_array", "eventstream", "invoke_stream", "document"})
+ANY: Final = frozenset[Framing](get_args(Framing))
 ANY_INPUT: Final = frozenset[Input]({"bytes", "push", "http"})
 HTTP: Final = frozenset[Input]({"http"})
 OF_CONVERSATIONS: Final = frozenset[Input]({"bytes", "http"})
@@ -44,6 +46,10 @@ WINDOWS: Final = "windows"
 """The delivery that only `conform compare` uses: with many recordings, it finds what `bytewise` finds."""
 OLD_NAMES: Final[Mapping[str, str]] = {"recorded": AS_IS}
 """Earlier names of deliveries, accepted wherever a user can name a delivery."""
+WEBSOCKET: Final = "websocket"
+"""The first word in the names of the deliveries and faults over a WebSocket."""
+UPGRADED: Final[Mapping[str, str]] = {"connection": "Upgrade", "upgrade": WEBSOCKET}
+"""The headers that accept a handshake, without those that depend on the request."""
 _OLD_ID: Final = re.compile(rf"@({'|'.join(OLD_NAMES)})(?=[:.]|$)")
 
 DELIVERIES: Final[Mapping[str, Delivery]] = {
@@ -64,6 +70,12 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
         Delivery("key-order", "should", "the keys of every object in reverse order"),
         Delivery("multiline-data", "should", "payloads split over several data lines", SSE),
         Delivery("gzip", "should", "compressed with gzip", ANY, HTTP),
+        Delivery(WEBSOCKET, "must", "over a WebSocket: a message per event, in one frame and chunk", SSE),
+        Delivery(f"{WEBSOCKET}-whole", "must", "over a WebSocket, everything in one chunk", SSE),
+        Delivery(f"{WEBSOCKET}-bytewise", "must", "over a WebSocket, one byte per chunk", SSE),
+        Delivery(
+            f"{WEBSOCKET}-fragments", "must", "over a WebSocket, messages in fragments, with pings", SSE
+        ),
         Delivery("cr", "may", "every line ends in CR", SSE),
         Delivery(WINDOWS, "must", "one byte per chunk near places where parsers go wrong, else uncut", ANY),
     )
@@ -73,11 +85,17 @@ SAMPLED: Final = ("bom", "no-space", "multiline-data")
 """Standard deliveries that run for only one case per API: a client supports them in all streams or none."""
 SAMPLE_TAG: Final = "delivery-sample"
 """The tag that selects those cases."""
+FULL_ONLY: Final = (f"{WEBSOCKET}-whole", f"{WEBSOCKET}-bytewise")
+"""The deliveries that only a full run has, although they must not change the outcome."""
 
 _OF_SUITE: Final = tuple(name for name in DELIVERIES if name != WINDOWS)
 DELIVERY_SETS: Final[Mapping[DeliverySet, tuple[str, ...]]] = {
     "fast": (AS_IS, "bytewise"),
-    "standard": tuple(name for name in _OF_SUITE if DELIVERIES[name].level == "must" or name in SAMPLED),
+    "standard": tuple(
+        name
+        for name in _OF_SUITE
+        if (DELIVERIES[name].level == "must" and name not in FULL_ONLY) or name in SAMPLED
+    ),
     "full": _OF_SUITE,
 }
 
@@ -91,6 +109,9 @@ FAULTS: Final[Mapping[str, Level]] = {
     "error-frame": "must",
     "reset": "must",
     "stall": "should",
+    f"{WEBSOCKET}-cut": "must",
+    f"{WEBSOCKET}-close": "must",
+    f"{WEBSOCKET}-error": "must",
 }
 
 OF_ROUND_TRIPS: Final = (AS_IS, "whole", "bytewise", "random")
@@ -162,6 +183,21 @@ class Trial:
         return self.plan.make(self.case, self.delivery).derived
 
     @property
+    def transport(self) -> Transport:
+        """Return what carries the bytes."""
+        return find_transport(self.delivery)
+
+    @property
+    def status(self) -> int:
+        """Return the HTTP status, or that of a handshake."""
+        return 101 if self.transport == "websocket" else self.case.cassette.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Return the headers of the answer, or those of a handshake."""
+        return UPGRADED if self.transport == "websocket" else self.case.cassette.headers
+
+    @property
     def expect(self) -> Expectation:
         """Return the expectation for these bytes."""
         derived = self.derived
@@ -227,6 +263,11 @@ AnyTrial = Trial | Call | RoundTrip
 def is_fault(delivery: str | None) -> bool:
     """Return whether a trial's delivery breaks its stream, as `cut-after-frame.3` does."""
     return (delivery or "").partition(".")[0] in FAULTS
+
+
+def find_transport(delivery: str) -> Transport:
+    """Return what carries the bytes of a delivery or fault."""
+    return "websocket" if delivery.startswith(WEBSOCKET) else "http"
 
 
 def supported_inputs(trial: AnyTrial) -> frozenset[Input]:

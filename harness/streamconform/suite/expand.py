@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from streamconform.apis import APIS
+from streamconform.delivery import websocket
 from streamconform.delivery.deliver import identify
 from streamconform.delivery.faults import list_faults
 from streamconform.delivery.plan import Recipe
@@ -35,6 +36,7 @@ from streamconform.model.trial import (
     Input,
     RoundTrip,
     Trial,
+    find_transport,
     get_current_name,
     lower_level,
 )
@@ -136,6 +138,8 @@ def _identify(case: Case | RoundTripCase, name: str, seed: int) -> object | None
     stream, framings = read_stream(case), DELIVERIES[name].framings
     # The body is split into frames only if a delivery depends on them.
     if framings != ANY and stream.framing not in framings:
+        return None
+    if find_transport(name) == "websocket" and not websocket.can_use(stream):
         return None
     # Gzip differs only in transit.
     return name == "gzip", identify(stream, name, f"{seed}:{case.id}")
