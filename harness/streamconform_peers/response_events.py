@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from streamconform_peers.normal_form import Block, Error, ExceptionKeeper, build_outcome, get, get_text, subtract
+from streamconform_peers.normal_form import (
+    Block,
+    Error,
+    ExceptionKeeper,
+    build_outcome,
+    get,
+    get_text,
+    subtract,
+)
 from streamconform_peers.response_items import convert_item
 
 CALL_ENDS: Final = frozenset(
@@ -90,7 +98,7 @@ class _Items:
 
 
 def _read_error(event: Any) -> Error:
-    """Return the error of an event, which is flat; that of a WebSocket has an object, and a status beside it."""
+    """Return the error of a flat event, or of one from a WebSocket, which has an object and a status."""
     failure = get(event, "error") or event
     kind = get(failure, "code") or get(failure, "type")
     return {"type": kind or "error", "message": get(failure, "message"), "status": get(event, "status")}

@@ -98,7 +98,7 @@ def echo_dropped(conversation: Conversation) -> Conversation:
 
 @mutants.body("openai-responses", kind="chain-continued", fails=_LATER)
 def lost_answer_named(conversation: Conversation, body: Body) -> None:
-    """Names the last answer that it got and sends only what is new, also after the server has lost that answer."""
+    """Names the last answer that it got, and sends only what is new, also after the server has lost it."""
     messages = conversation["messages"]
     named = [n for n, message in enumerate(messages) if message.get("response_id")]
     if named:

@@ -12,16 +12,15 @@ from streamconform_reference.events import Event
 from streamconform_reference.outcome import Outcome
 
 from .json_values import drop_key, object_at
-from .model import CONTENT, ERROR, GIVES_UP, STOP_REASON
+from .model import COMPLETE, CONTENT, ERROR, GIVES_UP, STOP_REASON
 from .registry import StreamMutants
 
-mutants = StreamMutants("openai-responses", OpenaiResponsesDecoder)
+mutants = StreamMutants("openai-responses", OpenaiResponsesDecoder, claimed=("websocket",))
 
 _ENDS: Final = ("response.completed", "response.incomplete", "response.failed")
 _CLOSE: Final = b"\x88"
 """The first byte of a close frame, which is followed by a byte with its length, and by its code."""
 _LONGEST_CLOSE: Final = 127
-_NORMAL: Final = (1000).to_bytes(2)
 
 
 @mutants.decoder(kind="answers-mixed", fails=GIVES_UP)
@@ -141,14 +140,44 @@ class SteeredAsStop(OpenaiResponsesDecoder):
         super().read(payload)
 
 
+@mutants.decoder(kind="order-trusted", fails=GIVES_UP)
+class SetupExpected(OpenaiResponsesDecoder):
+    """Reads the events of an item only if it was added before."""
+
+    added: frozenset[Any] = frozenset()
+
+    def read(self, payload: Payload) -> None:
+        index = payload.get("output_index")
+        if payload.get("type") == "response.output_item.added":
+            self.added |= {index}
+        if "output_index" not in payload or index in self.added:
+            super().read(payload)
+
+
+@mutants.replace("handlers", "response.failed", kind="error-details-lost", fails=GIVES_UP)
+def failed_unread(_: Any, __: Payload) -> None:
+    """Knows only the errors of the socket, and not those of a response."""
+
+
 @mutants.replace("handlers", "response.incomplete", kind="stop-reason-lost", fails=GIVES_UP)
 def incomplete_unread(_: Any, __: Payload) -> None:
     """Waits for `response.completed`, and does not end at `response.incomplete`."""
 
 
+@mutants.decoder(kind="cut-as-complete", fails=(*GIVES_UP, *COMPLETE))
+class CloseTakenForTheEnd(OpenaiResponsesDecoder):
+    """Takes the end of the connection for the end of the answer, whatever its code."""
+
+    def end_of_body(self) -> None:
+        if not self.message.ended:
+            self.message.end_all(calls=True)
+            self.message.stop("stop", None)
+            self.message.complete()
+
+
 @mutants.decoder(kind="stop-guessed", fails=GIVES_UP)
-class TroubleAfterTheEnd(OpenaiResponsesDecoder):
-    """Takes an answer that has ended for failed if the connection is then closed with an error code."""
+class CloseAfterTheEndFatal(OpenaiResponsesDecoder):
+    """Takes an answer that has ended for failed if the connection is then closed."""
 
     last = b""
 
@@ -159,8 +188,7 @@ class TroubleAfterTheEnd(OpenaiResponsesDecoder):
     @property
     def outcome(self) -> Outcome:
         _, close, rest = self.last.rpartition(_CLOSE)
-        if not close or rest[:1] != bytes((len(rest) - 1,)) or rest[1:3] == _NORMAL:
-            return super().outcome
-        self.message = Assembler(None)
-        self.message.fail(protocol_error("the connection was closed with a code of trouble"))
+        if close and rest[:1] == bytes((len(rest) - 1,)):
+            self.message = Assembler(None)
+            self.message.fail(protocol_error("the connection was closed"))
         return super().outcome

@@ -82,8 +82,8 @@ class Run(Protocol):
     def chunks(self) -> Iterable[bytes]:
         """The body, one chunk per network read."""
 
-    # A run may also have `stream`; if it is False, the body is a non-streaming answer. On a WebSocket, `lane` is
-    # the `stream_id` of the request, which a run with `request` has there.
+    # A run may also have `stream`; if it is False, the body is a non-streaming answer. On a WebSocket, the
+    # lane is the `stream_id` in `request`, or `lane`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,9 +242,7 @@ def snapshots(run: Run, at: Iterable[int]) -> Iterator[Json]:
 
 def open_decoder(run: Run, decoders: Mapping[str, type[Decoder]]) -> Decoder:
     """Return a decoder for this run's response."""
-    return decoders[run.api](
-        status=run.status, headers=run.headers, pricing=run.pricing, lane=find_lane(run)
-    )
+    return decoders[run.api](status=run.status, headers=run.headers, pricing=run.pricing, lane=find_lane(run))
 
 
 def find_lane(run: Run) -> str | None:

@@ -213,7 +213,11 @@ API: Final = Api(
             ("input", "*", "reasoning", "id"),  # "Duplicate item found" (vercel/ai#14843)
         ),
     ),
-    opt_ins=(openai.CUSTOM_TOOLS, OptIn("the computer tool (`type: computer`)", declares_tool("computer"))),
+    opt_ins=(
+        openai.CUSTOM_TOOLS,
+        OptIn("the computer tool (`type: computer`)", declares_tool("computer")),
+        OptIn("a named lane (`stream_id`)", lambda body: "stream_id" in body),
+    ),
     key=openai.KEY,
     recording=openai.RECORDING,
     importing=Importing(

@@ -66,6 +66,9 @@ def list_faults(stream: Stream, *, every: bool, http: bool = False) -> Iterator[
     covered.
     """
     case = stream.case
+    # What only a WebSocket has includes its ends, and other answers, which are no part of this one.
+    if websocket.is_only(stream):
+        return
     skipped = case.skip.faults if case.skip else frozenset[str]()
     if not case.stream:
         if (

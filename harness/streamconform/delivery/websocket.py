@@ -6,23 +6,40 @@ clean close instead, because a client would wait for the rest.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from streamconform.apis import APIS
 from streamconform.delivery.stream import Stream
-from streamconform.model.trial import WEBSOCKET
+from streamconform.model.cassette import SWITCHED
+from streamconform.model.trial import WEBSOCKET, find_transport
 from streamconform.wire.websocket import NORMAL, PING, encode_close, encode_fragments, encode_frame
 
 _DONE: Final = b"[DONE]"
 """The end of a body in the framing `sse`; a WebSocket needs no such mark."""
+_CONTROL: Final = b'{"$'
+"""The start of a line that is no message: `{"$ping": text}`, `{"$close": {"code": …, "reason": …}}`, or
+`{"$abort": true}` for the end of the connection without a close frame.
+"""
 _CONTINUING: Final = range(0x80, 0xC0)
 """The bytes that continue a character in UTF-8."""
 
 
 def can_use(stream: Stream) -> bool:
-    """Return whether the provider also sends such a stream over a WebSocket."""
-    return stream.framing == "sse" and WEBSOCKET in APIS[stream.case.api].extensions.event
+    """Return whether the provider sends such a stream over a WebSocket, also or only."""
+    framings = ("sse", "ndjson") if is_only(stream) else ("sse",)
+    return stream.framing in framings and WEBSOCKET in APIS[stream.case.api].extensions.event
+
+
+def is_only(stream: Stream) -> bool:
+    """Return whether the stream is one of a WebSocket, which cannot come over HTTP."""
+    return stream.case.cassette.status == SWITCHED
+
+
+def allows(stream: Stream, name: str) -> bool:
+    """Return whether a delivery's transport can carry the stream."""
+    return can_use(stream) if find_transport(name) == WEBSOCKET else not is_only(stream)
 
 
 def deliver(stream: Stream, name: str) -> tuple[bytes, ...]:
@@ -32,7 +49,7 @@ def deliver(stream: Stream, name: str) -> tuple[bytes, ...]:
 
 def frame_messages(stream: Stream, count: int | None = None) -> tuple[bytes, ...]:
     """Return the messages with the first `count` events, or with all of them, each in one frame."""
-    return tuple(map(encode_frame, _list_payloads(stream, count)))
+    return tuple(_frame(stream, lambda payload: (encode_frame(payload),), count))
 
 
 def _frame_all(stream: Stream) -> tuple[bytes, ...]:
@@ -41,11 +58,24 @@ def _frame_all(stream: Stream) -> tuple[bytes, ...]:
 
 def _fragment_all(stream: Stream) -> tuple[bytes, ...]:
     """Return every message in several frames, with a ping after the first."""
-    frames: list[bytes] = []
-    for payload in _list_payloads(stream):
-        first, *rest = encode_fragments(tuple(_split_payload(payload)))
-        frames += (first, encode_frame(b"between fragments", PING), *rest)
-    return (*frames, *_end(stream))
+    return (*_frame(stream, _fragment), *_end(stream))
+
+
+def _frame(
+    stream: Stream, encode: Callable[[bytes], tuple[bytes, ...]], count: int | None = None
+) -> Iterator[bytes]:
+    """Yield the frames of the first `count` lines: of the messages that `encode` returns, and control frames."""
+    for frame in stream.frames[:count]:
+        payload = frame.payload
+        if payload.startswith(_CONTROL):
+            yield from _encode_control(json.loads(payload))
+        elif payload.strip() != _DONE:
+            yield from encode(payload)
+
+
+def _fragment(payload: bytes) -> tuple[bytes, ...]:
+    first, *rest = encode_fragments(tuple(_split_payload(payload)))
+    return (first, encode_frame(b"between fragments", PING), *rest)
 
 
 def _split_payload(payload: bytes) -> Iterator[bytes]:
@@ -58,13 +88,18 @@ def _split_payload(payload: bytes) -> Iterator[bytes]:
     yield b""
 
 
-def _list_payloads(stream: Stream, count: int | None = None) -> Iterator[bytes]:
-    return (frame.payload for frame in stream.frames[:count] if frame.payload.strip() != _DONE)
+def _encode_control(line: Mapping[str, Any]) -> Iterator[bytes]:
+    """Yield the control frame that a line stands for, if it is one."""
+    if "$ping" in line:
+        yield encode_frame(line["$ping"].encode(), PING)
+    elif "$close" in line:
+        yield encode_close(line["$close"]["code"], line["$close"].get("reason", ""))
 
 
 def _end(stream: Stream) -> tuple[bytes, ...]:
     """Return what follows the last event."""
-    return () if stream.terminal < len(stream.frames) else (encode_close(NORMAL),)
+    is_ended = stream.terminal < len(stream.frames) or stream.frames[-1].payload.startswith(_CONTROL)
+    return () if is_ended else (encode_close(NORMAL),)
 
 
 def _split_bytes(stream: Stream) -> tuple[bytes, ...]:

@@ -18,6 +18,10 @@ MODEL_IN_PATH: Final = re.compile(
 """Matches the model in the path of a google-generate, bedrock-converse or bedrock-invoke request."""
 
 
+SWITCHED: Final = 101
+"""The status of a handshake. The body of such a cassette has the messages of the server, one per line."""
+
+
 class Recorded(Struct, frozen=True):
     """Bytes that a live server sent."""
 

@@ -34,6 +34,8 @@ class Delivery(Struct, frozen=True):
 
 
 SSE: Final = frozenset[Framing]({"sse"})
+EVENTS: Final = frozenset[Framing]({"sse", "ndjson"})
+"""The framings of what a WebSocket may carry: events, or the lines of its own cassettes."""
 ANY: Final = frozenset[Framing](get_args(Framing))
 ANY_INPUT: Final = frozenset[Input]({"bytes", "push", "http"})
 HTTP: Final = frozenset[Input]({"http"})
@@ -70,11 +72,11 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
         Delivery("key-order", "should", "the keys of every object in reverse order"),
         Delivery("multiline-data", "should", "payloads split over several data lines", SSE),
         Delivery("gzip", "should", "compressed with gzip", ANY, HTTP),
-        Delivery(WEBSOCKET, "must", "over a WebSocket: a message per event, in one frame and chunk", SSE),
-        Delivery(f"{WEBSOCKET}-whole", "must", "over a WebSocket, everything in one chunk", SSE),
-        Delivery(f"{WEBSOCKET}-bytewise", "must", "over a WebSocket, one byte per chunk", SSE),
+        Delivery(WEBSOCKET, "must", "over a WebSocket: a message per event, in one frame and chunk", EVENTS),
+        Delivery(f"{WEBSOCKET}-whole", "must", "over a WebSocket, everything in one chunk", EVENTS),
+        Delivery(f"{WEBSOCKET}-bytewise", "must", "over a WebSocket, one byte per chunk", EVENTS),
         Delivery(
-            f"{WEBSOCKET}-fragments", "must", "over a WebSocket, messages in fragments, with pings", SSE
+            f"{WEBSOCKET}-fragments", "must", "over a WebSocket, messages in fragments, with pings", EVENTS
         ),
         Delivery("cr", "may", "every line ends in CR", SSE),
         Delivery(WINDOWS, "must", "one byte per chunk near places where parsers go wrong, else uncut", ANY),
@@ -114,7 +116,7 @@ FAULTS: Final[Mapping[str, Level]] = {
     f"{WEBSOCKET}-error": "must",
 }
 
-OF_ROUND_TRIPS: Final = (AS_IS, "whole", "bytewise", "random")
+OF_ROUND_TRIPS: Final = (AS_IS, "whole", "bytewise", "random", WEBSOCKET)
 """The deliveries of round trips. A few are enough, because a round trip tests requests, not streams."""
 
 OF_DOCUMENTS: Final = (AS_IS,)

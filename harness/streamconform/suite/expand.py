@@ -36,7 +36,6 @@ from streamconform.model.trial import (
     Input,
     RoundTrip,
     Trial,
-    find_transport,
     get_current_name,
     lower_level,
 )
@@ -128,18 +127,17 @@ def _identify(case: Case | RoundTripCase, name: str, seed: int) -> object | None
     Returns None if the case has no such delivery.
     """
     if isinstance(case, RoundTripCase):
-        if name not in OF_ROUND_TRIPS:
+        answers = [(read_stream(answer), recipe.seed) for answer, recipe in _list_answers(case, seed)]
+        if name not in OF_ROUND_TRIPS or not all(websocket.allows(stream, name) for stream, _ in answers):
             return None
-        return tuple(
-            identify(read_stream(answer), name, recipe.seed) for answer, recipe in _list_answers(case, seed)
-        )
+        return tuple(identify(stream, name, own_seed) for stream, own_seed in answers)
     if (case.skip and name in case.skip.deliveries) or not (case.stream or name in OF_DOCUMENTS):
         return None
     stream, framings = read_stream(case), DELIVERIES[name].framings
     # The body is split into frames only if a delivery depends on them.
     if framings != ANY and stream.framing not in framings:
         return None
-    if find_transport(name) == "websocket" and not websocket.can_use(stream):
+    if not websocket.allows(stream, name):
         return None
     # Gzip differs only in transit.
     return name == "gzip", identify(stream, name, f"{seed}:{case.id}")

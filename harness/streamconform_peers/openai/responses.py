@@ -1,4 +1,4 @@
-"""Responses through the OpenAI SDK: its raw events, and its accumulating helper, over HTTP and over a WebSocket.
+"""Responses through the OpenAI SDK, over HTTP and WebSockets: its raw events, and its accumulating helper.
 
 The helper's answer is `get_final_response()`; if that raises, its events are read like raw ones. Over a
 WebSocket, the helper is a session, which has a lane for each `stream_id`.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from openai.lib.responses_websocket import ResponsesWebSocketLimits, ResponsesWebSocketSession
+
 from streamconform_peers.normal_form import ExceptionKeeper, build_keywords, get
 from streamconform_peers.openai.client import build_request, get_client
 from streamconform_peers.openai.conversation import continue_responses
