@@ -31,6 +31,7 @@ MODULES: Final = (
     "openai_chat",
     "openai_responses",
     "sockets",
+    "websocket_frames",
     "google_generate",
     "google_interactions",
     "ollama_chat",

@@ -30,8 +30,9 @@ from streamconform.adapters.non_json import MAX_TEXT, MAX_VALUES, NonJsonError, 
 from streamconform.adapters.strict_json import MAX_DEPTH, InvalidNumberError, is_too_deep, parse_strict
 from streamconform.model.capability import CALLED, CAPABILITIES, Claims
 from streamconform.model.case import Case, Turn
+from streamconform.model.cassette import Transport
 from streamconform.model.result import Raised
-from streamconform.model.trial import AnyTrial, Call, RoundTrip, Transport, Trial
+from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
 from streamconform.printable import escape_line, escape_unprintable
 from streamconform.schemas import find_problems
 

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from streamconform.apis import APIS
 from streamconform.delivery.stream import Stream
-from streamconform.model.cassette import SWITCHED
-from streamconform.model.trial import WEBSOCKET, find_transport
+from streamconform.model.trial import LARGE, WEBSOCKET, find_transport
 from streamconform.wire.websocket import NORMAL, PING, encode_close, encode_fragments, encode_frame
 
 _DONE: Final = b"[DONE]"
@@ -22,6 +21,8 @@ _CONTROL: Final = b'{"$'
 """The start of a line that is no message: `{"$ping": text}`, `{"$close": {"code": …, "reason": …}}`, or
 `{"$abort": true}` for the end of the connection without a close frame.
 """
+_LARGE: Final = (1 << 20) + 1
+"""A size above the limit that WebSocket libraries have by default."""
 _CONTINUING: Final = range(0x80, 0xC0)
 """The bytes that continue a character in UTF-8."""
 
@@ -34,7 +35,7 @@ def can_use(stream: Stream) -> bool:
 
 def is_only(stream: Stream) -> bool:
     """Return whether the stream is one of a WebSocket, which cannot come over HTTP."""
-    return stream.case.cassette.status == SWITCHED
+    return stream.case.cassette.transport == WEBSOCKET
 
 
 def allows(stream: Stream, name: str) -> bool:
@@ -64,7 +65,7 @@ def _fragment_all(stream: Stream) -> tuple[bytes, ...]:
 def _frame(
     stream: Stream, encode: Callable[[bytes], tuple[bytes, ...]], count: int | None = None
 ) -> Iterator[bytes]:
-    """Yield the frames of the first `count` lines: of the messages that `encode` returns, and control frames."""
+    """Yield the frames of the first `count` lines: what `encode` returns for messages, and control frames."""
     for frame in stream.frames[:count]:
         payload = frame.payload
         if payload.startswith(_CONTROL):
@@ -102,6 +103,13 @@ def _end(stream: Stream) -> tuple[bytes, ...]:
     return () if is_ended else (encode_close(NORMAL),)
 
 
+def _enlarge_last(stream: Stream) -> tuple[bytes, ...]:
+    """Return every message in one frame, and the one of the terminal event filled up with white space."""
+    last = stream.frames[min(stream.terminal, len(stream.frames) - 1)].payload
+    enlarged = _frame(stream, lambda payload: (encode_frame(payload.ljust(_LARGE * (payload == last))),))
+    return (*enlarged, *_end(stream))
+
+
 def _split_bytes(stream: Stream) -> tuple[bytes, ...]:
     return tuple(bytes((byte,)) for frame in _frame_all(stream) for byte in frame)
 
@@ -111,4 +119,5 @@ _DELIVERIES: Final[Mapping[str, Callable[[Stream], tuple[bytes, ...]]]] = {
     f"{WEBSOCKET}-whole": lambda stream: (b"".join(_frame_all(stream)),),
     f"{WEBSOCKET}-bytewise": _split_bytes,
     f"{WEBSOCKET}-fragments": _fragment_all,
+    LARGE: _enlarge_last,
 }

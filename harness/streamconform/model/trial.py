@@ -6,18 +6,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final, Literal, Protocol, get_args
+from typing import ClassVar, Final, Literal, Protocol, get_args
 
 from msgspec import Struct
 
 from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level, RoundTripCase
+from streamconform.model.cassette import SWITCHED, Transport
 
 Framing = Literal["sse", "ndjson", "json_array", "eventstream", "invoke_stream", "websocket", "document"]
 """`invoke_stream` is an `eventstream` whose messages contain base64-encoded model events. `websocket` is what
 a server sends after the handshake. `document` is a body that is not in the API's framing, such as a JSON
 error or an HTML page.
 """
-Transport = Literal["http", "websocket"]
 Input = Literal["bytes", "push", "http"]
 DeliverySet = Literal["fast", "standard", "full"]
 FaultSet = Literal["none", "one", "all"]
@@ -43,13 +43,16 @@ OF_CONVERSATIONS: Final = frozenset[Input]({"bytes", "http"})
 """For round trips; in mode bytes, an implementation reads each answer, and builds the next request."""
 
 AS_IS: Final = "as-is"
-"""The delivery that changes nothing."""
+"""The delivery that changes nothing over HTTP."""
 WINDOWS: Final = "windows"
 """The delivery that only `conform compare` uses: with many recordings, it finds what `bytewise` finds."""
 OLD_NAMES: Final[Mapping[str, str]] = {"recorded": AS_IS}
 """Earlier names of deliveries, accepted wherever a user can name a delivery."""
 WEBSOCKET: Final = "websocket"
-"""The first word in the names of the deliveries and faults over a WebSocket."""
+"""The delivery that changes nothing over a WebSocket, and the first word in the names of the others there."""
+LARGE: Final = f"{WEBSOCKET}-large"
+"""The delivery with a message above 1 MiB, which only the cases with `SAMPLE_TAG` have."""
+UNCHANGED: Final = (AS_IS, WEBSOCKET)
 UPGRADED: Final[Mapping[str, str]] = {"connection": "Upgrade", "upgrade": WEBSOCKET}
 """The headers that accept a handshake, without those that depend on the request."""
 _OLD_ID: Final = re.compile(rf"@({'|'.join(OLD_NAMES)})(?=[:.]|$)")
@@ -78,6 +81,7 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
         Delivery(
             f"{WEBSOCKET}-fragments", "must", "over a WebSocket, messages in fragments, with pings", EVENTS
         ),
+        Delivery(LARGE, "must", "over a WebSocket, with one message above 1 MiB", EVENTS),
         Delivery("cr", "may", "every line ends in CR", SSE),
         Delivery(WINDOWS, "must", "one byte per chunk near places where parsers go wrong, else uncut", ANY),
     )
@@ -92,7 +96,7 @@ FULL_ONLY: Final = (f"{WEBSOCKET}-whole", f"{WEBSOCKET}-bytewise")
 
 _OF_SUITE: Final = tuple(name for name in DELIVERIES if name != WINDOWS)
 DELIVERY_SETS: Final[Mapping[DeliverySet, tuple[str, ...]]] = {
-    "fast": (AS_IS, "bytewise"),
+    "fast": (AS_IS, "bytewise", WEBSOCKET),
     "standard": tuple(
         name
         for name in _OF_SUITE
@@ -116,7 +120,10 @@ FAULTS: Final[Mapping[str, Level]] = {
     f"{WEBSOCKET}-error": "must",
 }
 
-OF_ROUND_TRIPS: Final = (AS_IS, "whole", "bytewise", "random", WEBSOCKET)
+OF_ROUND_TRIPS: Final[Mapping[Transport, tuple[str, ...]]] = {
+    "http": (AS_IS, "whole", "bytewise", "random"),
+    "websocket": (WEBSOCKET,),
+}
 """The deliveries of round trips. A few are enough, because a round trip tests requests, not streams."""
 
 OF_DOCUMENTS: Final = (AS_IS,)
@@ -192,7 +199,7 @@ class Trial:
     @property
     def status(self) -> int:
         """Return the HTTP status, or that of a handshake."""
-        return 101 if self.transport == "websocket" else self.case.cassette.status
+        return SWITCHED if self.transport == "websocket" else self.case.cassette.status
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -220,6 +227,7 @@ class Call(Struct, frozen=True):
     """The only trial of a case without bytes; it has the attributes of `Trial` that do not require bytes."""
 
     case: CallCase
+    transport: ClassVar[Transport] = "http"
 
     @property
     def delivery(self) -> None:
@@ -247,6 +255,11 @@ class RoundTrip(Struct, frozen=True):
     def delivery(self) -> str:
         """Return a name in `OF_ROUND_TRIPS`."""
         return self.answers[-1].delivery
+
+    @property
+    def transport(self) -> Transport:
+        """Return what carries the requests and answers."""
+        return self.answers[-1].transport
 
     @property
     def level(self) -> Level:

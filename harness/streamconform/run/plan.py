@@ -14,14 +14,7 @@ from streamconform.judge.judge import explain_unclaimed
 from streamconform.judge.proxy_expectation import adapt_to_proxy
 from streamconform.model.case import AnyCase, CallCase, Case
 from streamconform.model.result import ImplementationInfo
-from streamconform.model.trial import (
-    WEBSOCKET,
-    AnyTrial,
-    Input,
-    Trial,
-    find_transport,
-    supported_inputs,
-)
+from streamconform.model.trial import WEBSOCKET, AnyTrial, Input, Trial, supported_inputs
 from streamconform.run.vendor import explain_foreign_case, explain_foreign_trial
 from streamconform.suite.build import COMMON
 
@@ -167,7 +160,7 @@ def _explain_lacking(case: AnyCase, lacks: frozenset[str]) -> str | None:
 
 def _speaks_transport(trial: AnyTrial, greeting: Greeting) -> bool:
     """Return whether the implementation can be reached over the transport of `trial`."""
-    if trial.delivery is None or find_transport(trial.delivery) == "http":
+    if trial.transport == "http":
         return True
     return WEBSOCKET in greeting.claims(trial.case.api) and greeting.through is None
 

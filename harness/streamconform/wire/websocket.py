@@ -32,6 +32,7 @@ _LENGTH_SIZES: Final = {126: 2, 127: 8}
 NORMAL: Final = 1000
 GOING_AWAY: Final = 1001
 POLICY_VIOLATION: Final = 1008
+TOO_BIG: Final = 1009
 INTERNAL_ERROR: Final = 1011
 
 
@@ -61,6 +62,14 @@ def split(body: bytes) -> tuple[Frame, ...]:
                 message = []
         position = part.end
     return tuple(frames)
+
+
+def has_close(body: bytes) -> bool:
+    """Return whether a close frame comes after valid frames."""
+    position = 0
+    while (part := _read_part(body, position)) is not None and part.opcode != CLOSE:
+        position = part.end
+    return part is not None
 
 
 def _join_parts(body: bytes, message: list[tuple[int, _Part]]) -> Frame:

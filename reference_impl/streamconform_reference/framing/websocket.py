@@ -15,7 +15,8 @@ Source: https://www.rfc-editor.org/rfc/rfc6455 sections 5 to 7
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import ClassVar, Final
 
 from . import MAX_FRAME_BYTES, Frame
 
@@ -26,7 +27,6 @@ _MASK: Final = 0b1000_0000
 
 _CONTINUE, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0, 1, 2, 8, 9, 10
 _OPCODES: Final = (_CONTINUE, _TEXT, _BINARY, _CLOSE, _PING, _PONG)
-_LENGTH_BYTES: Final = {126: 2, 127: 8}
 _MAX_CONTROL: Final = 125
 
 
@@ -35,6 +35,9 @@ class WebSocketFraming:
 
     A frame's `body[start:end]` is the message with the heads of its fragments, and what came between them.
     """
+
+    length_bytes: ClassVar[Mapping[int, int]] = {126: 2, 127: 8}
+    """The size of the length that follows such a second byte."""
 
     def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
         """Start after the handshake."""
@@ -94,7 +97,7 @@ class WebSocketFraming:
             self._fail("it is masked, which only a client's are", position)
         elif opcode & _CONTROL and (second > _MAX_CONTROL or not first & _FIN):
             self._fail("a control frame is too long, or fragmented", position)
-        head = 2 + _LENGTH_BYTES.get(second, 0)
+        head = 2 + self.length_bytes.get(second, 0)
         if len(self._buffer) - position < head:
             self._wanted = head
             return None

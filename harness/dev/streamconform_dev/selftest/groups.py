@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 from streamconform.model.capability import CALLED
 from streamconform.model.case import CallCase, Function, RoundTripCase
-from streamconform.model.cassette import SWITCHED
-from streamconform.model.trial import AS_IS, WEBSOCKET, AnyTrial, is_fault
+from streamconform.model.trial import UNCHANGED, AnyTrial, is_fault
 from streamconform.suite.kinds import CasePath, find_path
 from streamconform_dev.selftest.execute import Adapter, Group, make_group
 
@@ -57,13 +56,12 @@ def _is_for(trial: AnyTrial, key: _GroupKey) -> bool:
     if isinstance(case, CallCase):
         return CALLED[case.kind][0] in key.functions and find_path(case) in (None, *key.paths)
     if isinstance(case, RoundTripCase):
-        # How an answer is cut, or what carries it, makes no difference to the next request.
-        is_socket = case.answers[0].cassette.status == SWITCHED
-        return "replay" in key.paths and trial.delivery == (WEBSOCKET if is_socket else AS_IS)
+        # How an answer is cut makes no difference to the next request.
+        return "replay" in key.paths and trial.delivery in UNCHANGED
     if key.functions or find_path(case) not in key.paths:
         return False
     return (
         key.trials == "all"
-        or trial.delivery == AS_IS
+        or trial.delivery in UNCHANGED
         or (key.trials == "once and broken" and is_fault(trial.delivery))
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import AS_IS, AnyTrial
+from streamconform.model.trial import UNCHANGED, AnyTrial
 from streamconform.suite.kinds import Cell
 from streamconform_dev.selftest.execute import Group, Task, judge_trial, run_tasks
 from streamconform_dev.selftest.kill import is_caught
@@ -76,7 +76,7 @@ def _judge_place(
         if own:
             judge(trial, own)
     # Most bugs show whatever the delivery.
-    for trial in sorted(trials, key=lambda trial: trial.delivery not in (None, AS_IS)):
+    for trial in sorted(trials, key=lambda trial: trial.delivery not in (None, *UNCHANGED)):
         if not uncaught:
             break
         judge(trial, {name for name in uncaught if goals[name].kind not in guarded[trial.case.id]})
