@@ -49,6 +49,7 @@ MODULES: Final = (
     "borders",
     "functions",
     "text",
+    "long_events",
 )
 
 

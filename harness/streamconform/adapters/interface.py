@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from streamconform.model.capability import OF_STREAMS, Capability, Claims
-from streamconform.model.result import Raised
+from streamconform.model.result import Raised, Resources
 from streamconform.model.trial import Input, ProxyView
 
 ProtocolFaultKind = Literal[
@@ -86,6 +86,8 @@ class Observation:
     """Whether the client sent the answer back and received `CANNED_TEXT` as the final answer."""
     raised: Raised | None = None
     """The exception that the library raised, if any; any events that it cut off are not reported."""
+    resources: Resources | None = None
+    """What the program used for the run, if that was measured."""
     not_json: tuple[tuple[str, str], ...] = ()
     """Values that JSON cannot represent, each with its path: `("outcome.content.0.arguments.x", "NaN")`."""
 

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, get_args
 from msgspec import Struct
 
 from streamconform.model.cassette import Cassette, Transport
+from streamconform.model.growth import Growth
 from streamconform.model.leaf import AnyOf, Leaf, Literally
 from streamconform.model.outcome import BlockType, Usage
 from streamconform.model.request import RequestExpectation
@@ -101,6 +102,8 @@ class Case(CaseHead):
     """False for a non-streaming answer; the cassette's body is then the complete document."""
     unavailable: str | None = None
     """The reason for skipping the case if its recording has not been pulled to this machine."""
+    growth: Growth | None = None
+    """How the delivered stream is made from the cassette's, if it is another one."""
 
 
 CountOrder = Literal["equal", "increasing", "non_decreasing"]

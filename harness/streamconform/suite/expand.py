@@ -15,6 +15,7 @@ from streamconform.apis import APIS
 from streamconform.delivery import websocket
 from streamconform.delivery.deliver import identify
 from streamconform.delivery.faults import list_faults
+from streamconform.delivery.grow import Grow
 from streamconform.delivery.plan import Recipe
 from streamconform.delivery.stream import read_stream
 from streamconform.errors import SelectionError
@@ -88,6 +89,10 @@ def expand(
         if case.unavailable is not None:
             # One trial without bytes, so that the results list the case as skipped.
             yield Trial(case, AS_IS, case.level, Delivered(()))
+            continue
+        if case.growth is not None:
+            if AS_IS in names:
+                yield Trial(case, AS_IS, case.level, Grow(case.growth))
             continue
         excluded = () if SAMPLE_TAG in case.tags else sampled
         applicable = (name for name in names if name not in excluded)
