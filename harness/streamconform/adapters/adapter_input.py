@@ -75,6 +75,8 @@ class HttpInput:
     """False if the client must request a non-streaming answer."""
     transport: str = "http"
     """`websocket` if the client must connect with a WebSocket."""
+    control: Mapping[str, Any] | None = None
+    """What to do besides reading the answer, for adapters that claim it: see docs/behavior.md."""
 
 
 AdapterInput = BytesInput | HttpInput

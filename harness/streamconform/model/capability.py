@@ -36,6 +36,10 @@ Capability = Literal[
     "partial_json",
     "assemble",
     "count_tokens",
+    "abort",
+    "retries",
+    "concurrency",
+    "backpressure",
 ]
 
 CAPABILITIES: frozenset[Capability] = frozenset(get_args(Capability))
@@ -64,6 +68,10 @@ CLAIMED_BY_NAME: Final[Claims] = frozenset(
         "partial_json",
         "assemble",
         "count_tokens",
+        "abort",
+        "retries",
+        "concurrency",
+        "backpressure",
     }
 )
 """Capabilities that must be claimed by name.
