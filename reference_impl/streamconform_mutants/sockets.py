@@ -23,7 +23,7 @@ _CLOSE: Final = b"\x88"
 _LONGEST_CLOSE: Final = 127
 
 
-@mutants.decoder(kind="answers-mixed", fails=GIVES_UP)
+@mutants.decoder(kind="lanes-mixed", fails=GIVES_UP)
 class LanesMixed(OpenaiResponsesDecoder):
     """Reads the events of every lane as those of one answer."""
 
@@ -31,7 +31,7 @@ class LanesMixed(OpenaiResponsesDecoder):
         super().read({**payload, "stream_id": self.lane})
 
 
-@mutants.decoder(kind="answers-mixed", fails=GIVES_UP)
+@mutants.decoder(kind="lanes-mixed", fails=GIVES_UP)
 class ErrorsOfAllLanes(OpenaiResponsesDecoder):
     """Ends the answer with the error of another lane."""
 
@@ -96,7 +96,7 @@ class AnyErrorEndsTheAnswer(OpenaiResponsesDecoder):
         super().read({**payload, "type": "error"} if payload.get("error") else payload)
 
 
-@mutants.decoder(kind="answers-mixed", fails=GIVES_UP)
+@mutants.decoder(kind="lanes-mixed", fails=GIVES_UP)
 class SuccessorJoined(OpenaiResponsesDecoder):
     """Takes the response that follows a steered one for its continuation, and joins the two."""
 
@@ -106,7 +106,7 @@ class SuccessorJoined(OpenaiResponsesDecoder):
             super().read(payload)
 
 
-@mutants.decoder(kind="answers-mixed", fails=GIVES_UP)
+@mutants.decoder(kind="lanes-mixed", fails=GIVES_UP)
 class LastResponseTaken(OpenaiResponsesDecoder):
     """Reads as long as the connection is open, and takes the last response for the answer."""
 
