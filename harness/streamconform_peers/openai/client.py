@@ -18,7 +18,8 @@ def _get_shared_client(api_key: str) -> openai.OpenAI:
 
 def get_client(run: Any) -> openai.OpenAI:
     """Return the shared client with the run's address."""
-    return _get_shared_client(run.api_key).with_options(base_url=f"{run.base_url}/v1")
+    name = "base_url" if run.transport == "http" else "websocket_base_url"
+    return _get_shared_client(run.api_key).with_options(**{name: f"{run.base_url}/v1"})
 
 
 def build_request(run: Any) -> dict[str, Any]:
