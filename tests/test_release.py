@@ -57,7 +57,8 @@ def test_a_release_puts_the_news_into_the_changelog(tmp_path):
     after = (tmp_path / "CHANGELOG.md").read_text("utf-8")
     assert after.startswith(f"{head}{marker}\n## 9.0.0 - 2030-01-01\n\n### ")
     assert "\n### Fixed\n\n- " in after.partition(rest)[0]
-    assert after.endswith(f"\n- A bug is fixed\n  in two lines.\n{rest}")
+    assert after.endswith(rest)
+    assert "\n- A bug is fixed\n  in two lines.\n" in after.removesuffix(rest)
     assert RELEASE.findall(after)[0] == "9.0.0"
 
 

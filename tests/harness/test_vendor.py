@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from streamconform import load_cases
+from streamconform.adapters.host import build_greeting
 from streamconform.adapters.interface import Greeting
 from streamconform.model.trial import Trial
 from streamconform.run.plan import explain_skip
 from streamconform.run.vendor import explain_foreign_trial
+from streamconform.schemas import find_problems
 from streamconform.suite.expand import make_trial
 from streamconform_peers.table import PEERS
 
@@ -107,3 +109,15 @@ def test_every_vendor_of_a_peer_has_streams():
     tags = {tag for case in load_cases(["openai-chat/**"]) for tag in case.tags}
     for peer in PEERS.values():
         assert peer.vendor is None or f"vendor-{peer.vendor}" in tags, peer.name
+
+
+def test_the_attributes_of_an_adapter_become_its_greeting():
+    def adapter(run):
+        del run
+
+    adapter.apis, adapter.inputs, adapter.capabilities = ("openai-chat",), ["http"], {"usage"}
+    adapter.vendor, adapter.lacks = "mistral", {"session"}
+    greeting = build_greeting(adapter, "mine:adapter")
+    assert find_problems("protocol.v1", greeting, "hello") == ()
+    assert greeting["vendor"] == "mistral"
+    assert greeting["lacks"] == ["session"]

@@ -6,7 +6,7 @@ import httpx
 
 from streamconform.model.case import Turn
 from streamconform.run.round_trip import extend
-from streamconform_reference.adapter import CAPABILITIES, build_request
+from streamconform_reference.adapter import CAPABILITIES, OF_REQUESTS, build_request
 from streamconform_reference.apis import DECODERS
 
 PATHS = {
@@ -86,4 +86,4 @@ def continued(conversation, outcome, results):
 
 adapter.info = {"name": "reference over httpx", "language": "python"}
 adapter.inputs = ["http"]
-adapter.capabilities = [*CAPABILITIES, "requests"]
+adapter.capabilities = [*CAPABILITIES, "requests", *OF_REQUESTS]

@@ -345,13 +345,13 @@ def adapter(run):
     return {"first": first, "outcome": post(run, {**built, "body": body})}
 
 adapter.inputs = ["http"]
-adapter.capabilities = [*over_http.adapter.capabilities, "stateful"]
+adapter.capabilities = over_http.adapter.capabilities
 
 def unclaimed(run):
     return adapter(run)
 
 unclaimed.inputs = ["http"]
-unclaimed.capabilities = over_http.adapter.capabilities
+unclaimed.capabilities = [name for name in adapter.capabilities if name != "stateful"]
 """
 
 

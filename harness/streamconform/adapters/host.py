@@ -261,13 +261,15 @@ def build_greeting(adapter: Callable[[BytesInput], Any], target: str) -> dict[st
         "apis": getattr(adapter, "apis", None),
         "inputs": [name for name in getattr(adapter, "inputs", ()) if name in INPUTS] or None,
         "capabilities": getattr(adapter, "capabilities", None),
+        "lacks": getattr(adapter, "lacks", None),
     }
     members = {name: _to_json(value) for name, value in attributes.items() if value is not None}
     through = getattr(adapter, "through", None)
     if through is not None:
         members["through"] = dict(through)
-    settings = {name: getattr(adapter, name, None) for name in ("vendor", "lacks")}
-    members |= {name: _to_json(value) for name, value in settings.items() if value is not None}
+    vendor = getattr(adapter, "vendor", None)
+    if vendor is not None:
+        members["vendor"] = vendor
     members |= _select_capabilities(adapter, members.get("capabilities"))
     return {"op": "hello", "protocol": 1, "implementation": info} | members
 

@@ -25,6 +25,10 @@ from streamconform.apis.api import (
 from streamconform.wire import sse
 from streamconform.wire.reframe import write_named_events
 
+_VERTEX: Final = "/projects/{project}/locations/{location}/publishers/anthropic/models/{model}"
+_VERTEX_METHODS: Final = ("streamRawPredict", "rawPredict")
+"""Source: https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude"""
+
 API: Final = Api(
     name="anthropic-messages",
     title="Anthropic Messages",
@@ -53,7 +57,13 @@ API: Final = Api(
         error_message="Overloaded",
         source="https://docs.claude.com/en/docs/build-with-claude/streaming#error-events",
     ),
-    endpoints=Endpoints(streams=("/v1/messages", "/messages")),
+    endpoints=Endpoints(
+        streams=(
+            "/v1/messages",
+            "/messages",
+            *(f"{version}{_VERTEX}:{method}" for version in ("/v1", "") for method in _VERTEX_METHODS),
+        )
+    ),
     canned_replies=(
         CannedReply(
             path="/v1/messages",

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from streamconform.adapters import request_reader
 from streamconform.apis import APIS
-from streamconform.errors import SelectionError
+from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import CallCase
 from streamconform.model.trial import AnyTrial, Behavior, Call, RoundTrip, Trial
 from streamconform.run.blame import Blame, load_snapshots
@@ -71,7 +71,7 @@ __STREAM__
 ];
 const seconds = () => `${(performance.now() / 1000).toFixed(1)} s`;__CLOCK__
 const server = createServer(async (request, response) => {
-  for await (const _ of request);
+  __READ__
   response.writeHead(__STATUS__, { "content-type": __TYPE__ });
   __SEND__
 }).listen(0, "127.0.0.1");
@@ -79,6 +79,12 @@ await once(server, "listening");
 const url = `http://127.0.0.1:${server.address().port}`;
 
 """
+READ_PYTHON: Final = f"print(self.path, json.dumps(json.loads({READ}), indent=1))"
+READ_JAVASCRIPT: Final = """\
+let body = "";
+  for await (const piece of request) body += piece;
+  console.log(request.url, JSON.stringify(JSON.parse(body), null, 1));"""
+SEND_JAVASCRIPT: Final = 'response.end(Buffer.from(STREAM.shift(), "latin1"));'
 
 
 def write_program(peer: Peer, trial: AnyTrial, *, timed: bool = False) -> str:
@@ -95,7 +101,7 @@ def write_program(peer: Peer, trial: AnyTrial, *, timed: bool = False) -> str:
     if isinstance(trial, RoundTrip) and snippet.conversation is not None:
         return _write_conversation_program(peer, snippet, trial)
     if snippet.request is None or not isinstance(trial, RoundTrip | Call):
-        raise SelectionError(f"`{trial.id}` is about requests, for which `{peer.name}` has no snippet")
+        raise UsageError(f"`{trial.id}` is about requests, for which `{peer.name}` has no snippet")
     conversation = _join_round_trip(trial) if isinstance(trial, RoundTrip) else trial.case.input
     return _write_request_program(peer, snippet, api, conversation)
 
@@ -142,7 +148,7 @@ def _write_stream_program(peer: Peer, snippet: Snippet, trial: Trial, *, timed: 
 def _write_request_program(peer: Peer, snippet: Snippet, api: str, conversation: Mapping[str, Any]) -> str:
     assert snippet.request is not None, "the caller has checked it"
     reply = APIS[api].canned_replies[-1]  # the newest version of the API
-    model = str(conversation["model"])
+    model, in_javascript = str(conversation["model"]), peer.language == "javascript"
     if snippet.values.get("REPLY") == "stream":  # the library streams even if its user does not
         body = reply.write(json.dumps(payload).encode() for payload in reply.payloads(model))
         content_type = reply.content_type
@@ -152,8 +158,11 @@ def _write_request_program(peer: Peer, snippet: Snippet, api: str, conversation:
         "STATUS": "200",
         "TYPE": json.dumps(content_type),
         "STREAM": _format_pieces(LINES.findall(body), peer.language),
-        "READ": f"print(self.path, json.dumps(json.loads({READ}), indent=1))",
+        "READ": READ_JAVASCRIPT if in_javascript else READ_PYTHON,
     }
+    if in_javascript:
+        values = {**snippet.values, "CONVERSATION": json.dumps(conversation), "MODEL": model}
+        return _write_javascript(replace(snippet, code=snippet.request), server, values, None)
     sources = _describe_conversation(peer, api, conversation)
     if snippet.values.get("PREFIX") != "openai":
         sources.pop("PREFIX", None)  # only hosts of OpenAI's API have their own path prefixes
@@ -170,25 +179,33 @@ def _write_conversation_program(peer: Peer, snippet: Snippet, trial: RoundTrip) 
         results.setdefault(result["name"], []).append(result["content"])
     if len(case.turns) > 1 or not all(isinstance(text, str) for texts in results.values() for text in texts):
         raise SelectionError(f"`{trial.id}` has more than one turn, or not only text; choose another trial")
+    in_javascript = peer.language == "javascript"
     server = {
         "STATUS": "200",
         "TYPE": json.dumps(cassette.content_type or "text/event-stream"),
-        "STREAM": "\n".join(map(_format_answer, trial.answers)),
-        "READ": f"print(self.path, json.dumps(json.loads({READ}), indent=1))",
-        "SEND": "self.wfile.write(STREAM.pop(0))",
+        "STREAM": "\n".join(_format_answer(answer, peer.language) for answer in trial.answers),
+        "READ": READ_JAVASCRIPT
+        if in_javascript
+        else f"print(self.path, json.dumps(json.loads({READ}), indent=1))",
+        "SEND": SEND_JAVASCRIPT if in_javascript else "self.wfile.write(STREAM.pop(0))",
     }
+    literal = json.dumps if in_javascript else repr
     values = {
         **_describe_tools(cassette.request.body, peer.language),
         **snippet.values,
         "MODEL": find_model(trial),
-        "PROMPT": repr(case.conversation["messages"][-1]["content"]),
-        "RESULTS": repr(results),
+        "PROMPT": literal(case.conversation["messages"][-1]["content"]),
+        "RESULTS": literal(results),
     }
-    return _write_python(replace(snippet, code=snippet.conversation), server, values, None)
+    write = _write_javascript if in_javascript else _write_python
+    return write(replace(snippet, code=snippet.conversation), server, values, None)
 
 
-def _format_answer(trial: Trial) -> str:
+def _format_answer(trial: Trial, language: str) -> str:
     """Return an answer's body as one item of a list, with a literal per line of the body."""
+    if language == "javascript":
+        lines = (json.dumps(line.decode("latin-1")) for line in _split_lines(trial))
+        return "  [\n" + "\n".join(f"    {line}," for line in lines) + '\n  ].join(""),'
     return "    (\n" + "\n".join(f"        {line!r}" for line in _split_lines(trial)) + "\n    ),"
 
 
@@ -234,9 +251,10 @@ def _write_javascript(
     else:
         send = (f"response.end({joined});",)
     imports = fill_in(snippet.imports, values).rstrip()
+    sending = {"READ": "for await (const _ of request);", "SEND": "\n  ".join(send)}
     optional = {**({"PAUSED": ""} if cut else {}), **({"CLOCK": ""} if cut == TIMED else {})}
     return (
-        fill_in(JAVASCRIPT, {**server, **optional, "IMPORTS": imports, "SEND": "\n  ".join(send)})
+        fill_in(JAVASCRIPT, {**sending, **server, **optional, "IMPORTS": imports})
         + fill_in(snippet.code, values)
         # The client's pool keeps its connections open, and Node.js would not exit before they are closed.
         + "server.closeAllConnections();\nserver.close();\n"

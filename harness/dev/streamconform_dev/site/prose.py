@@ -155,6 +155,7 @@ def read_navigation() -> list[dict[str, list[dict[str, str]]]]:
     reference = [
         {"Commands": "reference/commands.md"},
         {"Adapter contract": "reference/adapter.md"},
+        {"Kinds of bugs": "reference/kinds.md"},
         {"JSON Schemas": "reference/schemas.md"},
     ]
     project = [{title: page} for path, (page, title) in PROJECT_PAGES.items() if (ROOT / path).is_file()]

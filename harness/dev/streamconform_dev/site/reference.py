@@ -1,4 +1,4 @@
-"""Generate the reference as Markdown from the code: commands, the adapter contract and the JSON Schemas."""
+"""Generate the reference as Markdown: commands, the adapter contract, kinds of bugs and JSON Schemas."""
 
 from __future__ import annotations
 
@@ -14,13 +14,19 @@ from streamconform.cli import conform
 from streamconform.cli.verbs import load_verbs
 from streamconform.model.capability import CALLED, CAPABILITIES, CLAIMED_BY_NAME
 from streamconform.model.trial import DELIVERIES, FAULTS
+from streamconform.resources import find_bundled
 from streamconform.schemas import NAMES, load_schema
 from streamconform.schemas.bundle import bundle_schema
+from streamconform.suite.kinds import PATHS, CasePath, Cell, read_kinds
+from streamconform_dev.selftest.cells import MARKS, Row, count_cells, make_rows
+from streamconform_mutants import MUTANTS
 
 JsonObject = Mapping[str, Any]
 
 CONTRACT: Final = ("protocol.v1", "outcome.v1", "event.v1")
 """The schemas that an adapter has to know."""
+LETTERS: Final[Mapping[CasePath, str]] = {"stream": "S", "document": "D", "request": "Q", "replay": "R"}
+"""The letter of each path in the table of kinds."""
 
 
 def write_reference() -> dict[str, str]:
@@ -29,6 +35,7 @@ def write_reference() -> dict[str, str]:
     return {
         "reference/commands.md": "\n".join(_write_commands()),
         "reference/adapter.md": "\n".join(_write_contract()),
+        "reference/kinds.md": "\n".join(_write_kinds()),
         "reference/schemas.md": "\n".join(_write_schema_list()),
         **schemas,
     }
@@ -112,6 +119,42 @@ def _write_contract() -> Iterator[str]:
     yield "| fault | level |\n|---|---|"
     for fault, level in FAULTS.items():
         yield f"| `{fault}` | {level} |"
+
+
+def _write_kinds() -> Iterator[str]:
+    kinds = read_kinds(find_bundled("specs"))
+    rows = make_rows(kinds, MUTANTS.values())
+    counts = count_cells(rows)
+    yield "# Kinds of bugs\n"
+    paths = ", ".join(f"`{letter}` {path}" for path, letter in LETTERS.items())
+    yield (
+        f"The suite asks {len(rows)} kinds of bugs of each API. A letter stands for what the client does:"
+        f" {paths}. A case catches a client with such a bug, as `conform dev selftest` proves. `-`: the API's"
+        f" documentation rules the kind out there; the reasons are below. There are {counts['asked']} cells"
+        f" with a case, {counts['excluded']} ruled out, and {counts['empty']} empty.\n"
+    )
+    for group, title in kinds.groups.items():
+        of_group = [row for row in rows if row.kind.group == group]
+        if not of_group:
+            continue
+        yield f"## {_format_cell(title)}\n"
+        yield f"| kind | {' | '.join(_format_code(api) for api in APIS)} |\n|---|{'---|' * len(APIS)}"
+        for row in of_group:
+            name = f"{_format_cell(row.kind.title)} (`{row.kind.name}`)"
+            yield f"| {name} | {' | '.join(_format_code(_mark_cell(row, api)) for api in APIS)} |"
+        yield ""
+        for row in of_group:
+            for cell, reason in row.kind.excluded.items():
+                yield f"- `{row.kind.name}`, {cell.api}, {cell.path}: {_format_cell(reason)}"
+        yield ""
+
+
+def _mark_cell(row: Row, api: str) -> str:
+    """Return a letter for each path on which the kind is asked of `api`, and a dash where it cannot occur."""
+    states = {path: row.describe(Cell(api, path)) for path in PATHS}
+    return "".join(
+        LETTERS[path] if state == "asked" else MARKS[state].strip() for path, state in states.items()
+    )
 
 
 def _write_schema_list() -> Iterator[str]:

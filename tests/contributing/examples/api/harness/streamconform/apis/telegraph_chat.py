@@ -79,7 +79,12 @@ API: Final = Api(
             document=_document,
         ),
     ),
-    requests=RequestForm(canonical=drop_nulls, call_ids=(("messages", "*", "call", "id"),)),
+    requests=RequestForm(
+        canonical=drop_nulls,
+        instructions=("tools",),
+        thoughts=frozenset(),
+        call_ids=(("messages", "*", "call", "id"),),
+    ),
     key=Key(header="authorization", prefix="Bearer ", variable="TELEGRAPH_API_KEY"),
     recording=Recording(),
     importing=Importing(stream=re.compile(r"/telegraph/chat/?$"), path="/telegraph/chat"),
