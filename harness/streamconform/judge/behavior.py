@@ -31,7 +31,10 @@ from streamconform.printable import escape_unprintable
 
 MAX_REQUESTS: Final = 16
 """A client that sends more requests than this for one answer never stops."""
+HAD_BEGUN: Final = "though the first answer had begun"
 _CLOSED: Final = "connection.closed"
+_ERRORS: Final = ("error", "rejected")
+"""The roles of streams that are errors instead of answers."""
 _EMPTY: Final = Outcome(status="error", content=())
 _COMPLETE: Final = Outcome(status="complete", content=())
 
@@ -56,10 +59,17 @@ def check_behavior(trial: Behavior, seen: Observation, claims: Claims) -> tuple[
     return checks, "implementation"
 
 
+def check_unanswered(trial: Behavior) -> Check:
+    """Return the failed check of a client that never ends."""
+    message = "the client neither ended nor failed"
+    return check_rule("outcome" if trial.case.control.answers == 1 else "outcomes", trial.level, message)
+
+
 def list_behavior_paths(trial: Behavior, claims: Claims) -> frozenset[str]:
     """Return the path of every check that may be made on a trial about behavior."""
     seen = Observation({})
-    possible = [*_check_connections(trial, ()), *_check_requests(trial, (), [_EMPTY])]
+    possible = [check_unanswered(trial), *_check_connections(trial, ())]
+    possible += _check_requests(trial, (), [_EMPTY])
     if trial.case.control.answers > 1:
         possible.append(check_rule("outcomes.length", trial.level, None))
         for role, stream in trial.case.streams.items():
@@ -79,9 +89,20 @@ def _check_connections(trial: Behavior, log: Sequence[LogEntry]) -> Iterator[Che
         message = _explain_not_reused(log) if expect.reused else _explain_reused(log)
         yield check_rule(name, trial.level, message)
     if expect.bounded:
-        taken = next((entry.detail for entry in log if entry.event == "accepted"), None)
-        message = None if taken is None else f"the client took {taken} bytes while nobody read them"
-        yield check_rule("buffer.bounded", trial.level, message)
+        yield check_rule("buffer.bounded", trial.level, _explain_unbounded(log))
+
+
+def _explain_unbounded(log: Sequence[LogEntry]) -> str | None:
+    """Return a message if the client did not just stop reading while it paused, or None."""
+    paused = next((i for i, entry in enumerate(log) if entry.event == "paused"), len(log))
+    after = next((entry for entry in log[paused:] if entry.event in ("accepted", "full", "closed")), None)
+    match after:
+        case LogEntry("accepted", detail=taken):
+            return f"the client took {taken} bytes while nobody read them"
+        case LogEntry("closed"):
+            return "the client closed the connection while nobody read: a slow reader loses the answer"
+        case _:
+            return None
 
 
 def _explain_open(log: Sequence[LogEntry]) -> str | None:
@@ -143,7 +164,7 @@ def _check_requests(trial: Behavior, log: Sequence[LogEntry], outcomes: Sequence
     if case.expect.unrepeated:
         # A client may start again if it does not show the first part twice; `outcome.…` says whether it does.
         is_over = len(requests) > 1 and not any(outcome.status == "complete" for outcome in outcomes)
-        message = f"{format_count(len(requests), 'request')}, though the first answer had begun"
+        message = f"{format_count(len(requests), 'request')}, {HAD_BEGUN}"
         yield check_rule(
             "requests.count", trial.level, message if is_over else None, expected=1, got=len(requests)
         )
@@ -222,7 +243,7 @@ def _check_outcome(trial: Behavior, seen: Observation, outcome: Outcome, claims:
 
 def _find_stream(trial: Behavior, text: Case) -> Case:
     """Return the stream of a whole answer."""
-    roles = [reply.stream for reply in trial.case.replies if reply.stream != "error"]
+    roles = [reply.stream for reply in trial.case.replies if reply.stream not in _ERRORS]
     return trial.case.streams[roles[-1]] if roles else text
 
 
@@ -247,7 +268,8 @@ def _compare_error(
     """Yield the checks that an outcome reports the error of the last reply."""
     yield check_leaf("status", AnyOf(BROKEN_STATUSES), outcome.status, trial.level)
     yield check_leaf("content.length", Literally(0), len(outcome.content), trial.level)
-    error = trial.case.streams.get("error")
+    role = next((reply.stream for reply in trial.case.replies if reply.stream in _ERRORS), None)
+    error = None if role is None else trial.case.streams[role]
     message = error and error.expect.fields.get("error.message")
     if isinstance(message, Literally) and "errors" in claims:
         # An exception's message may have more around it, and is one line.
