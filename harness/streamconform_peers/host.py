@@ -35,11 +35,13 @@ def main(module_name: str, hello: Mapping[str, Any]) -> None:
     os.chdir(sys.prefix)
     from streamconform.adapters import host
     from streamconform.adapters.deferred_certificates import defer_certificate_loading
+    from streamconform_peers.control import answer_each
     from streamconform_peers.normal_form import take_exception
 
     defer_certificate_loading()  # before the adapter's module, which may create a client
     module: Any = importlib.import_module(module_name)
-    adapter = module.adapter = _collect_between_runs(_add_exception(module.adapter, take_exception))
+    answering = _add_exception(answer_each(module.adapter), take_exception)
+    adapter = module.adapter = _collect_between_runs(answering)
     adapter.info = {
         "name": hello["name"],
         "version": version(hello["package"]),
@@ -75,7 +77,8 @@ def _add_exception(
         raised = take_exception()
         if raised is None:
             return result
-        return (result if "outcome" in result else {"outcome": result}) | {"raised": raised}
+        has_outcome = "outcome" in result or "outcomes" in result
+        return (result if has_outcome else {"outcome": result}) | {"raised": raised}
 
     return describing_adapter
 
