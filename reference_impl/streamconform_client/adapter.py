@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Protocol, cast
 
 from streamconform_reference.adapter import CAPABILITIES, VERSION, Adapter
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.outcome import Json
 
-from .client import Asked, Client, Reading
+from .client import Asked, Client, Reading, load_certificates
 
 CONTROLS: Final = ("abort", "retries", "concurrency", "backpressure")
 """The capabilities that only a client over HTTP can have."""
@@ -27,14 +27,11 @@ class HttpRun(Protocol):
     control: Mapping[str, Any] | None
 
 
-class _Left(Exception):
-    """The answer was left before its end."""
-
-
 def adapter_for(
     make: Callable[..., Client] = Client,
     *,
     name: str = "streamconform-client",
+    apis: Iterable[str] = DECODERS,
     controls: tuple[str, ...] = CONTROLS,
 ) -> Adapter:
     """Return an adapter that uses the clients that `make` returns, and claims these `controls`."""
@@ -49,7 +46,7 @@ def adapter_for(
 
     vars(adapter).update(
         info={"name": name, "version": VERSION, "language": "python"},
-        apis=list(DECODERS),
+        apis=[*apis],
         inputs=["http"],
         capabilities=[*(each for each in CAPABILITIES if each != "events"), *controls],
     )
@@ -73,65 +70,57 @@ async def _answer(client: Client, run: HttpRun, control: Mapping[str, Any]) -> J
 
 async def _read(client: Client, asked: Asked, control: Mapping[str, Any]) -> Json:
     """Return the outcome of one answer, which may be left as `control` says."""
-    if control.get("stop") == "cancel":
-        return await _cancel(client, asked, control)
-    if control.get("after") == 0:
-        return await _leave_before_first_byte(client, asked, control)
-    async with client.stream(asked) as reading:
-        await _iterate(client, reading, control)
-        return cast("Json", reading.outcome.to_json())
+    import httpx
+
+    try:
+        if control.get("stop") == "cancel" or control.get("after") == 0:
+            return await _cancel(client, asked, control)
+        async with client.stream(asked) as reading:
+            await _iterate(reading, control)
+            return cast("Json", reading.outcome.to_json())
+    except httpx.TransportError as error:
+        described = {"message": str(error) or type(error).__name__}
+        return {"status": "error", "content": [], "stop": {"reason": "error"}, "error": described}
 
 
-async def _iterate(client: Client, reading: Reading, control: Mapping[str, Any]) -> None:
-    deltas = 0
-    pause = control.get("pause", {})
+async def _iterate(reading: Reading, control: Mapping[str, Any]) -> None:
+    """Read an answer, up to the delta after which `control` leaves it."""
+    deltas, pause = 0, control.get("pause", {})
     async for event in reading.events():
         deltas += event.to_json()["type"].endswith("_delta")
-        if control.get("stop") and deltas == control["after"]:
+        if "stop" in control and deltas == control["after"]:
             return
         if deltas == pause.get("after"):
-            await _wait_for_server(client, pause["url"])
+            await _wait_for_server(pause["url"])
             pause = {}
 
 
-async def _wait_for_server(client: Client, url: str) -> None:
-    """Return when the server answers a request that is not for the model."""
-    del client
-    import httpx
-
-    async with httpx.AsyncClient(timeout=None, trust_env=False) as other:
-        await other.get(url)
-
-
 async def _cancel(client: Client, asked: Asked, control: Mapping[str, Any]) -> Json:
-    """Cancel the task that reads, and return what it had received."""
+    """Cancel the task that reads an answer, and return what it had received."""
     reached: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
 
     async def read() -> None:
         async with client.stream(asked) as reading:
-            deltas = 0
-            async for event in reading.events():
-                deltas += event.to_json()["type"].endswith("_delta")
-                if deltas == control["after"] and not reached.done():
-                    reached.set_result(reading.outcome.to_json())
+            await _iterate(reading, control)
+            reached.set_result(cast("Json", reading.outcome.to_json()))
+            await asyncio.Event().wait()  # as if it were handling the delta
 
     task = asyncio.create_task(read())
     if control["after"] == 0:
-        await _wait_for_server(client, control["url"])
-        outcome = _NOTHING
-    else:
-        outcome = await reached
+        await _wait_for_server(control["url"])
+        reached.set_result({"status": "incomplete", "content": []})
+    outcome = await reached
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     return outcome
 
 
-_NOTHING: Final[Json] = {"status": "incomplete", "content": []}
+async def _wait_for_server(url: str) -> None:
+    """Return when the server answers a request that is not for a model."""
+    import httpx
 
-
-async def _leave_before_first_byte(client: Client, asked: Asked, control: Mapping[str, Any]) -> Json:
-    """Abort a request as soon as the server has it."""
-    return await _cancel(client, asked, control)
+    async with httpx.AsyncClient(timeout=None, trust_env=False, verify=load_certificates()) as other:
+        await other.get(url)
 
 
 adapter: Final = adapter_for()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from streamconform_reference.adapter import BytesRun, open_decoder
@@ -36,6 +39,12 @@ class Asked:
     pricing: Mapping[str, Any] | None = None
 
 
+@cache
+def load_certificates() -> ssl.SSLContext:
+    """Return the certificates to trust, which take longer to load than an answer takes to read."""
+    return ssl.create_default_context()
+
+
 class Client:
     """A pool of connections to one server, inside `async with`."""
 
@@ -52,7 +61,7 @@ class Client:
         import httpx  # the module is imported with all mutants, and few of them need it
 
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-        return httpx.AsyncClient(timeout=None, limits=limits, trust_env=False)
+        return httpx.AsyncClient(timeout=None, limits=limits, trust_env=False, verify=load_certificates())
 
     async def close(self) -> None:
         """Close every connection."""
@@ -66,9 +75,13 @@ class Client:
         """
         response = await self.send_with_retries(asked)
         try:
-            yield Reading(response, asked)
+            yield self.read(response, asked)
         finally:
             await self.leave(response)
+
+    def read(self, response: httpx.Response, asked: Asked) -> Reading:
+        """Return the reading of an answer."""
+        return Reading(response, asked)
 
     async def leave(self, response: httpx.Response) -> None:
         """Close the connection of an answer that has not ended; keep that of one that has."""
@@ -96,11 +109,13 @@ class Client:
     async def send(self, asked: Asked, attempt: int) -> httpx.Response:
         """Send a request and return the head of its answer. Raises httpx's errors."""
         del attempt
+        return await self.http.send(self.build_request(asked), stream=True)
+
+    def build_request(self, asked: Asked) -> httpx.Request:
+        """Return the request with its path and headers."""
         built = REQUEST_BUILDERS[asked.api]({"model": asked.model, **_CONVERSATION})
-        request = self.http.build_request(
-            "POST", asked.base_url + built["path"], headers=built["headers"], json=asked.body
-        )
-        return await self.http.send(request, stream=True)
+        url = asked.base_url + built["path"]
+        return self.http.build_request("POST", url, headers=built["headers"], json=asked.body)
 
     def is_retried(self, status: int) -> bool:
         """Return whether a request is sent again after an answer with this status."""
@@ -139,18 +154,21 @@ class Reading:
         self.decoder: Decoder = open_decoder(run, DECODERS)
 
     async def events(self) -> AsyncIterator[Any]:
-        """Yield the events of the answer; a broken connection ends it like the end of the body."""
-        import httpx
-
-        try:
-            async for chunk in self.response.aiter_bytes():
-                for event in self.decoder.receive_data(chunk):
-                    yield event
-        except httpx.TransportError:
-            pass  # the decoder reports that the end is missing
+        """Yield the events of the answer."""
+        async for chunk in self.chunks():
+            for event in self.decoder.receive_data(chunk):
+                yield event
         for event in self.decoder.receive_eof():
             yield event
         self.has_ended = True
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the body. A broken connection ends it; the decoder reports that the end is missing."""
+        import httpx
+
+        with contextlib.suppress(httpx.TransportError):
+            async for chunk in self.response.aiter_bytes():
+                yield chunk
 
     @property
     def outcome(self) -> Any:

@@ -307,7 +307,8 @@ def _to_json(value: Any) -> Any:
     return sorted(value) if isinstance(value, set | frozenset) else list(value)
 
 
-def _build_input(message: Mapping[str, Any]) -> AdapterInput:
+def build_input(message: Mapping[str, Any]) -> AdapterInput:
+    """Return what an adapter is given for a run."""
     source = message["input"]
     members: dict[str, Any] = {name: message.get(name) for name in ("request", "model", "pricing")}
     members["stream"] = message.get("stream", True)
@@ -332,7 +333,7 @@ def build_run_result(
     adapter: Callable[[Any], Any], message: Mapping[str, Any], send_event: SendEvent
 ) -> dict[str, Any]:
     """Return the members of a run's result; for an HTTP run, events go to `send_event`."""
-    run = _build_input(message)
+    run = build_input(message)
     result = call_adapter(adapter, run, send_event if isinstance(run, HttpInput) else None)
     raised = exception_origin.convert_raised(result.raised, adapter)
     if raised is not None and result.outcome is None and result.outcomes is None:

@@ -31,6 +31,7 @@ from streamconform.printable import escape_unprintable
 
 MAX_REQUESTS: Final = 16
 """A client that sends more requests than this for one answer never stops."""
+HAD_BEGUN: Final = "though the first answer had begun"
 _CLOSED: Final = "connection.closed"
 _EMPTY: Final = Outcome(status="error", content=())
 _COMPLETE: Final = Outcome(status="complete", content=())
@@ -56,10 +57,17 @@ def check_behavior(trial: Behavior, seen: Observation, claims: Claims) -> tuple[
     return checks, "implementation"
 
 
+def check_unanswered(trial: Behavior) -> Check:
+    """Return the failed check of a client that never ends."""
+    message = "the client neither ended nor failed"
+    return check_rule("outcome" if trial.case.control.answers == 1 else "outcomes", trial.level, message)
+
+
 def list_behavior_paths(trial: Behavior, claims: Claims) -> frozenset[str]:
     """Return the path of every check that may be made on a trial about behavior."""
     seen = Observation({})
-    possible = [*_check_connections(trial, ()), *_check_requests(trial, (), [_EMPTY])]
+    possible = [check_unanswered(trial), *_check_connections(trial, ())]
+    possible += _check_requests(trial, (), [_EMPTY])
     if trial.case.control.answers > 1:
         possible.append(check_rule("outcomes.length", trial.level, None))
         for role, stream in trial.case.streams.items():
@@ -143,7 +151,7 @@ def _check_requests(trial: Behavior, log: Sequence[LogEntry], outcomes: Sequence
     if case.expect.unrepeated:
         # A client may start again if it does not show the first part twice; `outcome.…` says whether it does.
         is_over = len(requests) > 1 and not any(outcome.status == "complete" for outcome in outcomes)
-        message = f"{format_count(len(requests), 'request')}, though the first answer had begun"
+        message = f"{format_count(len(requests), 'request')}, {HAD_BEGUN}"
         yield check_rule(
             "requests.count", trial.level, message if is_over else None, expected=1, got=len(requests)
         )

@@ -30,7 +30,7 @@ from streamconform.judge.align import (
     normalize_expected,
     normalize_received,
 )
-from streamconform.judge.behavior import check_behavior
+from streamconform.judge.behavior import check_behavior, check_unanswered
 from streamconform.judge.claims import NOTHING_COMPARED, ComparedClaims, find_compared
 from streamconform.judge.compare import (
     FAILED_VERDICT,
@@ -316,7 +316,9 @@ def judge(
             return Judgement("faulted", "adapter", reason=f"{kind}: {message}")
         case Hang(seconds):
             message = f"no answer in {seconds:g} s; flush stdout after each line, or raise `--timeout`"
-            return Judgement("hang", "implementation", reason=message)
+            # A script also judges whether the client ends.
+            checks = (check_unanswered(trial),) if isinstance(trial, Behavior) else ()
+            return Judgement("hang", "implementation", checks, reason=message)
 
 
 def check_observation(

@@ -245,9 +245,9 @@ class _Play:
 
     def _encode_head(self, received: ReceivedRequest) -> bytes:
         cassette = self._stream.cassette
-        headers = {
-            name: value for name, value in ({**cassette.headers, **self._reply.headers}).items() if value
-        }
+        # Only the script says when to send a request again; some recorded errors say minutes.
+        recorded = {name: value for name, value in cassette.headers.items() if name != "retry-after"}
+        headers = {name: value for name, value in ({**recorded, **self._reply.headers}).items() if value}
         head = http_reply.Reply(
             status=self._reply.status or cassette.status, headers=headers, chunks=(), transfer="chunked"
         )
@@ -325,7 +325,10 @@ class _Play:
             exchange.note("waited", number, self._request)
 
     async def _flood(self, size: int, connection: ClientConnection) -> None:
-        """Repeat the last frame, and let the client read on as soon as it takes no more, or has taken all."""
+        """Repeat the last frame until the client takes no more, or `size` bytes are out; then let it read on.
+
+        What a client has not taken by then is not sent, so that a slow one soon comes to the end.
+        """
         exchange = self._exchange
         sock: socket.socket = connection.writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BLOCK)
@@ -335,14 +338,14 @@ class _Play:
         while taken < size and not exchange.is_closed(self._number) and not exchange.ended.is_set():
             writing = asyncio.ensure_future(connection.write(block))
             done, _ = await asyncio.wait({writing}, timeout=_QUIET_SECONDS)
-            if not done and not exchange.may_continue:
+            if not done:
                 exchange.note("full", self._number, self._request, taken)
                 exchange.let_continue()
-            await writing
+                await writing
+                return
             taken += len(block)
-        if not exchange.may_continue:
-            exchange.note("accepted", self._number, self._request, taken)
-            exchange.let_continue()
+        exchange.note("accepted", self._number, self._request, taken)
+        exchange.let_continue()
 
 
 def _split_stream(stream: Case) -> tuple[bytes, ...]:

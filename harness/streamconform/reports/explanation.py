@@ -30,6 +30,7 @@ from streamconform.reports.describe import (
     format_value,
 )
 from streamconform.reports.divergence import place_events
+from streamconform.reports.server_log import describe_log
 from streamconform.reports.style import StyledLine
 from streamconform.reports.terminal import STYLES, format_frames
 from streamconform.reports.tracebacks import read_traceback
@@ -268,11 +269,12 @@ def _failed_check_lines(check: Check, width: int) -> Iterator[StyledLine]:
 
 
 def _describe_cause(answer: Answer | Collateral) -> Iterator[str]:
-    """Yield the library's exception, or the last lines of a program's stderr or an adapter's traceback."""
+    """Yield the library's exception, what the server of a script saw, or the last lines of an error."""
     seen = None if isinstance(answer, Collateral) else serialize_answer(answer)
     raised = parse_raised((seen or {}).get("raised"))
     if raised is not None:
         yield f"raised {format_raised(raised)}"
+    yield from describe_log(seen)
     yield from (f"| {line}" for line in read_traceback(seen))
 
 

@@ -36,8 +36,6 @@ Dispatched = (
 """A future answer, over HTTP together with what the server saw."""
 
 
-RETRY_PATIENCE: Final = 6
-"""How many times the time limit a trial may take in which the client retries."""
 BARRIERS: Final = 2
 """The number of complete answers that a client reads between its answer about an abort and the verdict."""
 
@@ -51,6 +49,8 @@ class Dispatcher(Struct):
     live: bool | None = None
     """Whether the program sends events one by one; None until the first answer."""
     turns: Turns = field(default_factory=Turns)
+    retry_patience: int = 6
+    """How many times the time limit a trial may take in which the client retries: it waits in between."""
 
     @property
     def is_timed(self) -> bool:
@@ -130,8 +130,7 @@ class Dispatcher(Struct):
         """Return the answer to a trial about behavior, and what happened on its connections."""
         assert self.server is not None, "such a trial needs HTTP"
         async with self.turns.serve():
-            # Clients wait before they retry, some for many seconds.
-            seconds *= RETRY_PATIENCE if trial.case.control.retries else 1
+            seconds *= self.retry_patience if trial.case.control.retries else 1
             with self.server.perform(trial, seconds) as exchange:
                 feed = Feed("http", exchange.base_url)
                 answer = await program.run(trial, seconds, events=False, feed=feed)
