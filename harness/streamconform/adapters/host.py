@@ -30,6 +30,8 @@ from streamconform.model.capability import CALLED, OF_STREAMS
 from streamconform.suggestions import suggest
 
 if TYPE_CHECKING:
+    import asyncio
+
     from streamconform.model.trial import Input
 
 GROUP: Final = "streamconform"
@@ -153,11 +155,12 @@ def call_adapter(
 ) -> AdapterResult:
     """Return the result of `adapter(run)`; the adapter is a function or a generator, sync or async."""
     result = AdapterResult(send_event=send_event)
+    keep = getattr(run, "control", None) is not None
     value = adapter(run)
     if inspect.isasyncgen(value) or hasattr(value, "__aiter__"):
-        _run_async(_collect_async(value, run, result))
+        _run_async(_collect_async(value, run, result), keep=keep)
     elif inspect.isawaitable(value):
-        result.finish(_run_async(_await_value(value)))
+        result.finish(_run_async(_await_value(value), keep=keep))
     elif inspect.isgenerator(value) or isinstance(value, Iterator):
         for item in value:
             result.add_item(item, run)
@@ -403,11 +406,21 @@ async def _await_value(value: Awaitable[Any]) -> Any:
     return await value
 
 
-def _run_async(work: Coroutine[Any, Any, Any]) -> Any:
+def _run_async(work: Coroutine[Any, Any, Any], *, keep: bool = False) -> Any:
+    """Run `work` in an event loop of its own, or, from the first time with `keep`, always in the same one.
+
+    The end of a loop closes what a client has left open. A server's loop goes on, so that of a script does.
+    """
     # Imported here, because every worker of every run starts a program, and few adapters are asynchronous.
     import asyncio
 
-    return asyncio.run(work)
+    if keep and not _RUNNERS:
+        _RUNNERS.append(asyncio.Runner())
+    return _RUNNERS[0].run(work) if _RUNNERS else asyncio.run(work)
+
+
+_RUNNERS: Final[list[asyncio.Runner]] = []
+"""The event loop that is kept, if there is one."""
 
 
 async def _collect_async(items: AsyncIterator[Any], run: AdapterInput, result: AdapterResult) -> None:

@@ -33,6 +33,8 @@ MAX_REQUESTS: Final = 16
 """A client that sends more requests than this for one answer never stops."""
 HAD_BEGUN: Final = "though the first answer had begun"
 _CLOSED: Final = "connection.closed"
+_ERRORS: Final = ("error", "rejected")
+"""The roles of streams that are errors instead of answers."""
 _EMPTY: Final = Outcome(status="error", content=())
 _COMPLETE: Final = Outcome(status="complete", content=())
 
@@ -87,9 +89,20 @@ def _check_connections(trial: Behavior, log: Sequence[LogEntry]) -> Iterator[Che
         message = _explain_not_reused(log) if expect.reused else _explain_reused(log)
         yield check_rule(name, trial.level, message)
     if expect.bounded:
-        taken = next((entry.detail for entry in log if entry.event == "accepted"), None)
-        message = None if taken is None else f"the client took {taken} bytes while nobody read them"
-        yield check_rule("buffer.bounded", trial.level, message)
+        yield check_rule("buffer.bounded", trial.level, _explain_unbounded(log))
+
+
+def _explain_unbounded(log: Sequence[LogEntry]) -> str | None:
+    """Return a message if the client did not just stop reading while it paused, or None."""
+    paused = next((i for i, entry in enumerate(log) if entry.event == "paused"), len(log))
+    after = next((entry for entry in log[paused:] if entry.event in ("accepted", "full", "closed")), None)
+    match after:
+        case LogEntry("accepted", detail=taken):
+            return f"the client took {taken} bytes while nobody read them"
+        case LogEntry("closed"):
+            return "the client closed the connection while nobody read: a slow reader loses the answer"
+        case _:
+            return None
 
 
 def _explain_open(log: Sequence[LogEntry]) -> str | None:
@@ -230,7 +243,7 @@ def _check_outcome(trial: Behavior, seen: Observation, outcome: Outcome, claims:
 
 def _find_stream(trial: Behavior, text: Case) -> Case:
     """Return the stream of a whole answer."""
-    roles = [reply.stream for reply in trial.case.replies if reply.stream != "error"]
+    roles = [reply.stream for reply in trial.case.replies if reply.stream not in _ERRORS]
     return trial.case.streams[roles[-1]] if roles else text
 
 
@@ -255,7 +268,8 @@ def _compare_error(
     """Yield the checks that an outcome reports the error of the last reply."""
     yield check_leaf("status", AnyOf(BROKEN_STATUSES), outcome.status, trial.level)
     yield check_leaf("content.length", Literally(0), len(outcome.content), trial.level)
-    error = trial.case.streams.get("error")
+    role = next((reply.stream for reply in trial.case.replies if reply.stream in _ERRORS), None)
+    error = None if role is None else trial.case.streams[role]
     message = error and error.expect.fields.get("error.message")
     if isinstance(message, Literally) and "errors" in claims:
         # An exception's message may have more around it, and is one line.

@@ -335,17 +335,21 @@ class _Play:
         frame = http_reply.encode_chunk(self._chunks[self._sent - 1], "chunked")
         block = frame * max(_BLOCK // len(frame), 1)
         taken = 0
-        while taken < size and not exchange.is_closed(self._number) and not exchange.ended.is_set():
-            writing = asyncio.ensure_future(connection.write(block))
-            done, _ = await asyncio.wait({writing}, timeout=_QUIET_SECONDS)
-            if not done:
-                exchange.note("full", self._number, self._request, taken)
-                exchange.let_continue()
+        try:
+            while taken < size and not exchange.is_closed(self._number) and not exchange.ended.is_set():
+                writing = asyncio.ensure_future(connection.write(block))
+                done, _ = await asyncio.wait({writing}, timeout=_QUIET_SECONDS)
+                if not done:
+                    exchange.note("full", self._number, self._request, taken)
+                    exchange.let_continue()
                 await writing
-                return
-            taken += len(block)
-        exchange.note("accepted", self._number, self._request, taken)
-        exchange.let_continue()
+                if not done:
+                    return
+                taken += len(block)
+            if taken >= size:
+                exchange.note("accepted", self._number, self._request, taken)
+        finally:
+            exchange.let_continue()
 
 
 def _split_stream(stream: Case) -> tuple[bytes, ...]:

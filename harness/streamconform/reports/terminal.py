@@ -35,6 +35,7 @@ from streamconform.reports.describe import (
     WARNINGS_TITLE,
     describe_difference,
 )
+from streamconform.reports.server_log import describe_log
 from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.summary import (
     describe_borrowed_parser,
@@ -301,6 +302,8 @@ class Terminal:
                 self._print("      relevant: the end of the stream", "dim")
         if first.reason:
             self._print(f"      {escape_line(first.reason, 300)}")
+        for line in describe_log(first.observation):
+            self._print(f"      {line}", "dim")
         for line in read_traceback(first.observation):
             self._print(f"      | {line}", "dim")
         if first.guards and self._verbose:

@@ -49,7 +49,7 @@ class Dispatcher(Struct):
     live: bool | None = None
     """Whether the program sends events one by one; None until the first answer."""
     turns: Turns = field(default_factory=Turns)
-    retry_patience: int = 6
+    retry_patience: int = 15
     """How many times the time limit a trial may take in which the client retries: it waits in between."""
 
     @property
