@@ -12,7 +12,7 @@ import inspect
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, wraps
 from threading import Lock, Thread
 from typing import Any, Final, ParamSpec, TypeVar
@@ -22,6 +22,8 @@ from streamconform_peers.normal_form import get
 Settings = ParamSpec("Settings")
 Client = TypeVar("Client")
 KEPT_CLIENTS: Final = 8
+TURNS: Final = 32
+"""The turns of the event loop after an answer, in place of the work that a server goes on with."""
 Build = Callable[[], Mapping[str, Any]]
 """Returns the outcome of what has been received so far."""
 _OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -61,6 +63,26 @@ def keep_clients(make: Callable[Settings, Client]) -> Callable[Settings, Client]
     return keeping
 
 
+def keep_by_run(make: Callable[[Any], Client]) -> Callable[[Any], Client]:
+    """Return `make`, wrapped so that all answers of a run with `control` get one client."""
+    kept = keep_clients(lambda key: make(key.run))
+
+    @wraps(make)
+    def keeping(run: Any) -> Client:
+        return kept(_Key(run.base_url, has_default_retries(run), run)) if is_asked(run) else make(run)
+
+    return keeping
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """What a client is made for; each run has its own address."""
+
+    base_url: str
+    has_default_retries: bool
+    run: Any = field(compare=False)
+
+
 def turn_off_retries(run: Any, **settings: Any) -> dict[str, Any]:
     """Return the settings with which a library sends nothing again, or none if retries stay as they are."""
     return {} if has_default_retries(run) else settings
@@ -77,16 +99,42 @@ def is_cancelled(run: Any) -> bool:
     return asked.get("stop") == "cancel" or asked.get("after") == 0
 
 
+def is_asked(run: Any) -> bool:
+    """Return whether the run has `control`: a library without a synchronous client then gets one loop."""
+    return get(run, "control") is not None
+
+
+def is_aborted(run: Any) -> bool:
+    """Return whether the answer is aborted, for libraries whose synchronous streams cannot be."""
+    return _read_control(run).get("stop") == "abort"
+
+
 def is_left(run: Any) -> bool:
     """Return whether the answer is left before its end, so that the library has no whole one."""
     return "stop" in _read_control(run)
 
 
-async def enter(manager: Any) -> AsyncIterator[Any]:
-    """Yield what the stream of an asynchronous context manager yields."""
-    async with manager as stream:
-        async for item in stream:
-            yield item
+class Entered:
+    """The stream of an asynchronous context manager, which is left like it; yields what `take` returns."""
+
+    def __init__(
+        self, manager: Any, take: Callable[[Any, Any], Any] = lambda _, item: item, abort: str = "close"
+    ) -> None:
+        """Store the manager; `take` gets the stream and an item, and `abort` is the stream's function."""
+        self._manager = manager
+        self._take = take
+        self._abort = abort
+        self._stream: Any = None
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        """Enter the context, and yield until the stream ends."""
+        async with self._manager as self._stream:
+            async for item in self._stream:
+                yield self._take(self._stream, item)
+
+    async def aclose(self) -> None:
+        """Abort as the library documents it."""
+        await getattr(self._stream, self._abort)()
 
 
 def read(
@@ -206,7 +254,17 @@ def _wait_for_server(url: str) -> None:
 
 
 def _run_on_loop(work: Any) -> None:
-    asyncio.run_coroutine_threadsafe(work, _start_loop()).result()
+    loop = _start_loop()
+    try:
+        asyncio.run_coroutine_threadsafe(work, loop).result()
+    finally:
+        asyncio.run_coroutine_threadsafe(_settle(), loop).result()
+
+
+async def _settle() -> None:
+    """Let the loop do what it has already been asked for, such as closing generators without a reader."""
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
 
 
 @cache

@@ -91,6 +91,9 @@ def _collect_between_runs(adapter: Callable[[Any], dict[str, Any]]) -> Any:
     a stream), so one trial would hang because of an earlier one. Objects that survive two collections are
     examined only once every `RUNS_PER_FULL_COLLECTION` runs, because examining all of them takes longer than
     a run.
+
+    An abort must not need garbage collection, which may come much later: what it leaves is never collected.
+    What the reader only abandons may need it, and is always examined.
     """
     gc.disable()
     gc.collect()
@@ -102,7 +105,11 @@ def _collect_between_runs(adapter: Callable[[Any], dict[str, Any]]) -> Any:
         try:
             return adapter(run)
         finally:
-            gc.collect(2 if next(runs) % RUNS_PER_FULL_COLLECTION == 0 else 1)
+            stop = (run.control or {}).get("stop")
+            if stop in ("abort", "cancel"):
+                gc.freeze()
+            else:
+                gc.collect(2 if stop or next(runs) % RUNS_PER_FULL_COLLECTION == 0 else 1)
 
     return collecting_adapter
 

@@ -5,7 +5,7 @@ A conversation goes through the SDK's tool runner, whose streams are of the same
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import anthropic
@@ -49,20 +49,13 @@ def adapter(run: Any) -> dict[str, Any]:
     with ExceptionKeeper(describe_error) as kept:
         if control.is_cancelled(run):
             manager = get_client(run, anthropic.AsyncAnthropic).messages.stream(**keywords)
-            control.read(run, [], build, None, lambda: _read_async(manager, answers))
+            answers.append(Answer())
+            entered = control.Entered(manager, lambda stream, event: answers[-1].add(event, stream))
+            control.read(run, [], build, None, lambda: entered)
             return build()
         with messages.stream(**keywords) as stream:
             read_stream(stream, answers, control.watch(run, stream, build), is_whole=not control.is_left(run))
     return build()
-
-
-async def _read_async(manager: Any, answers: list[Answer]) -> AsyncIterator[Any]:
-    """Yield each event, with an answer appended that has what has been added up so far."""
-    answers.append(Answer())
-    async with manager as stream:
-        async for event in stream:
-            answers[-1].add(event, stream)
-            yield event
 
 
 def answer_conversation(

@@ -99,7 +99,8 @@ def _request(run: Any, chunks: list[Any]) -> None:
         run,
         chunks,
         lambda: _build_outcome(chunks, None),
-        lambda: client.models.generate_content_stream(**keywords),
+        # Whoever reads a synchronous stream is blocked, and cannot abort it.
+        None if control.is_aborted(run) else lambda: client.models.generate_content_stream(**keywords),
         lambda: client.aio.models.generate_content_stream(**keywords),
     )
 

@@ -69,7 +69,7 @@ def _stream(run: Any, request: dict[str, Any]) -> tuple[list[Any], Any, Exceptio
     with ExceptionKeeper(describe_error) as kept:
         if control.is_cancelled(run):
             cancelled = get_async_client(run).responses.stream(**keywords)
-            control.read(run, events, build, None, lambda: control.enter(cancelled))
+            control.read(run, events, build, None, lambda: control.Entered(cancelled))
             return events, None, kept
         with responses.stream(**keywords) as stream:
             control.read(run, events, build, lambda: stream)
