@@ -465,7 +465,7 @@ ROWS: Final[tuple[Row, ...]] = (
         r"requests\.count",
         "repeated",
         "answer-asked-for-again",
-        "Asks again for an answer that began",
+        "Asks again for an answer that had begun",
         PAYS_TWICE,
     ),
     Row(
