@@ -48,6 +48,7 @@ MODULES: Final = (
     "borders",
     "functions",
     "text",
+    "long_events",
 )
 
 

@@ -423,6 +423,21 @@ def test_a_child_without_environment_outside_the_group_is_killed_too(tmp_path, m
     assert gone(answer.outcome)
 
 
+@pytest.mark.linux
+def test_a_child_that_was_faster_than_the_mark_gets_it_too():
+    mark = process_cleanup.create_mark()
+    code = "import subprocess; subprocess.run(['sh', '-c', 'echo $$; read x'], env={})"
+    with subprocess.Popen(
+        (sys.executable, "-S", "-c", code), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as started:
+        assert started.stdout is not None
+        child = int(started.stdout.readline())
+        process_cleanup.limit_process(started.pid, mark)
+        found = process_cleanup.find_marked(mark)
+        started.communicate(b"x")
+    assert found == {started.pid, child}
+
+
 def test_where_there_is_no_proc_the_descendants_of_a_program_are_listed():
     shell = "subprocess.run(['sh', '-c', 'echo $$; read x; :'], start_new_session=True)"
     code = f"import subprocess; {shell}"

@@ -121,8 +121,9 @@ def test_cassette_and_request_agree_with_their_schema():
 
 
 def test_a_case_agrees_with_its_schema():
-    """`api`, `topic` and the kind are above the cases, and the path and line come from the file."""
-    assert properties("spec.v1", "case") == names(Case, "api", "stream", "path", "line", "unavailable")
+    """`api`, `topic` and the kind are above the cases; path and line are the file's; `growth` is derived."""
+    derived = ("api", "stream", "path", "line", "unavailable", "growth")
+    assert properties("spec.v1", "case") == names(Case, *derived)
     required = {each.name for each in fields(Case) if each.default is MISSING}
     assert set(definition("spec.v1", "case")["required"]) == required - {"api"}
 

@@ -36,7 +36,14 @@ from streamconform.model.request import (
     RequestExpectation,
     SameAs,
 )
-from streamconform.model.trial import DELIVERY_SETS, FAULT_SETS, SAMPLED, RoundTrip, supported_inputs
+from streamconform.model.trial import (
+    DELIVERY_SETS,
+    FAULT_SETS,
+    SAMPLED,
+    VARIANTS,
+    RoundTrip,
+    supported_inputs,
+)
 from streamconform.schemas import find_problems
 from streamconform.suite.build import COMMON
 from streamconform.suite.expand import expand
@@ -223,7 +230,7 @@ def test_the_set_of_a_trial_selects_what_a_run_selects(which):
         f"{entry['id']}@{trial['name']}"
         for entry in read("cohere-chat")["cases"]
         for trial in entry.get("trials", ())
-        if trial["set"] in sets
+        if (trial["name"] in VARIANTS if which == "variants" else trial["set"] in sets)
     }
     assert listed == {trial.id for trial in selected if trial.delivery is not None}
 

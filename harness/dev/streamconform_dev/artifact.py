@@ -47,6 +47,7 @@ from streamconform.model.trial import (
     DeliverySet,
     RoundTrip,
     Trial,
+    is_fault,
     supported_inputs,
 )
 from streamconform.suite.build import COMMON
@@ -228,11 +229,10 @@ def _export_trial(trial: AnyTrial, which: DeliverySet) -> Json:
     if isinstance(trial, RoundTrip):
         return entry | {"answers": [*map(_export_delivery, trial.answers)]}
     if trial.derived is not None:
+        entry["expect"] = _export_expectation(trial.derived)
+    if is_fault(trial.delivery):
         fault = trial.delivery.partition(".")[0]
-        entry |= {
-            "expect": _export_expectation(trial.derived),
-            "ends": fault if fault in FAULTS_OVER_HTTP else _CLOSED,
-        }
+        entry["ends"] = fault if fault in FAULTS_OVER_HTTP else _CLOSED
     return entry | _export_delivery(trial)
 
 
@@ -252,7 +252,7 @@ def _export_delivery(trial: Trial) -> Json:
 
 def _measure_prefix(trial: Trial, body: bytes, delivered: bytes) -> int:
     """Return how many bytes of the stream's body a trial delivers; all others follow them."""
-    if trial.derived is None:
+    if not is_fault(trial.delivery):
         return 0  # a delivery that changes bytes has a body of its own
     kept = delivered if body.startswith(delivered) else b"".join(trial.chunks[:-1])
     assert body.startswith(kept), "a fault keeps the beginning of the body, and adds at most one chunk"

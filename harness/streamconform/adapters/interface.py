@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from streamconform.model.behavior import LogEntry
 from streamconform.model.capability import OF_STREAMS, Capability, Claims
-from streamconform.model.result import Raised
+from streamconform.model.result import Raised, Resources
 from streamconform.model.trial import Input, ProxyView
 
 ProtocolFaultKind = Literal[
@@ -91,6 +91,8 @@ class Observation:
     """For a trial about behavior: what the server saw, in order."""
     outcomes: tuple[Any, ...] | None = None
     """For a trial about several answers: the outcome of each; `outcome` is then the first of them."""
+    resources: Resources | None = None
+    """What the program used for the run, if that was measured."""
     not_json: tuple[tuple[str, str], ...] = ()
     """Values that JSON cannot represent, each with its path: `("outcome.content.0.arguments.x", "NaN")`."""
 

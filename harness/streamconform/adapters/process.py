@@ -24,7 +24,7 @@ from streamconform.adapters.process_cleanup import (
     list_descendants,
 )
 from streamconform.printable import escape_line
-from streamconform.system import HAS_PROC, kill_group
+from streamconform.system import HAS_PROC, PROC, kill_group
 
 STDERR_KEPT_LINES = 60
 """Number of stderr lines to keep: a stack trace may follow the line that contains the error."""
@@ -34,6 +34,10 @@ STDERR_WIDTH = 300
 """The maximum number of characters to keep per stderr line."""
 ERROR_LINE = re.compile(r"(Uncaught |Exception in thread |thread '|panic: |fatal|[\w.$]*(Error|Exception)\b)")
 """Matches the beginning of a stderr line that states why a program ended."""
+
+# Source: https://man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html
+RESET_PEAK = "5"
+PEAK_LINE = re.compile(rb"^VmHWM:\s+(\d+) kB", re.MULTILINE)
 
 
 OnLine = Callable[[bytes | None], None]
@@ -160,6 +164,17 @@ class Process:
         """Return the activity of the process and of everything it started; None if the system hides it."""
         return read_activity(find_marked(self._mark)) if HAS_PROC else None
 
+    def reset_peak(self) -> None:
+        """Let `read_peak` count from now on, where the system can."""
+        for pid in find_marked(self._mark):
+            with contextlib.suppress(OSError):  # it has ended
+                (PROC / str(pid) / "clear_refs").write_text(RESET_PEAK)
+
+    def read_peak(self) -> int | None:
+        """Return the sum of the most bytes that each process had in memory; None if the system hides it."""
+        peaks = [peak for pid in find_marked(self._mark) if (peak := _read_peak(pid)) is not None]
+        return sum(peaks) if peaks else None
+
     def describe_exit(self) -> str:
         """Return how the process exited, with the error line from its stderr."""
         code = self.exit_code
@@ -192,6 +207,16 @@ class Process:
         if self._transport is not None and not kill_group(self._transport.get_pid()):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 self._transport.terminate()  # at once, on Windows
+
+
+def _read_peak(pid: int) -> int | None:
+    """Return the most bytes that a process had in memory, or None if it has ended or the system hides it."""
+    try:
+        status = (PROC / str(pid) / "status").read_bytes()
+    except OSError:
+        return None
+    found = PEAK_LINE.search(status)
+    return None if found is None else int(found[1]) * 1024
 
 
 class _Pipes(asyncio.SubprocessProtocol):

@@ -20,6 +20,7 @@ import re
 import secrets
 import subprocess
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -54,8 +55,20 @@ def create_mark() -> Mark:
 
 
 def limit_process(pid: int, mark: Mark) -> None:
-    """Give the process `pid` the resource limit from `mark` if the system can; its children inherit it."""
+    """Give the process `pid` the resource limit from `mark` if the system can; its children inherit it.
+
+    So do the children that it has already started: on a busy machine, a program is fast enough for that.
+    """
     limit_locks(pid, mark.limit)
+    for child in _list_children(pid):
+        limit_process(child, mark)
+
+
+def _list_children(pid: int) -> Iterator[int]:
+    """Yield the ids of the children of a process; none if it has ended, or where the system hides them."""
+    with contextlib.suppress(OSError):
+        for thread in (PROC / str(pid) / "task").iterdir():
+            yield from map(int, (thread / "children").read_bytes().split())
 
 
 def find_marked(mark: Mark) -> frozenset[int]:

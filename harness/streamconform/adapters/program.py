@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from streamconform.adapters import protocol
 from streamconform.adapters.connect import Connection, get_python_target
 from streamconform.adapters.feed import BYTES_WITH_RUN, Feed, Gate
-from streamconform.adapters.idle_limit import IdleTooLongError, wait_while_busy
+from streamconform.adapters.idle_limit import Activity, IdleTooLongError, wait_while_busy
 from streamconform.adapters.interface import Answer, Greeting, Hang, Observation, ProtocolFault
 from streamconform.adapters.preflight import make_start_error
 from streamconform.adapters.process import LineTooLongError, Process, describe_unusable
@@ -162,6 +162,18 @@ class Program:
         if self.dead:
             await self.kill()
         return answer
+
+    def reset_peak(self) -> None:
+        """Let `read_peak` count from now on."""
+        self._process.reset_peak()
+
+    def read_peak(self) -> int | None:
+        """Return the bytes that the processes had in memory at most; None if the system hides it."""
+        return self._process.read_peak()
+
+    def read_activity(self) -> Activity | None:
+        """Return what the processes have done; None if the system hides it."""
+        return self._process.read_activity()
 
     async def stop(self) -> None:
         """Ask the process to stop, then kill it together with its children."""

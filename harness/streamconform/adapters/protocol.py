@@ -30,6 +30,7 @@ from streamconform.adapters.non_json import MAX_TEXT, MAX_VALUES, NonJsonError, 
 from streamconform.adapters.strict_json import MAX_DEPTH, InvalidNumberError, is_too_deep, parse_strict
 from streamconform.model.capability import CALLED, CAPABILITIES, Claims
 from streamconform.model.case import Case, Turn
+from streamconform.model.growth import DIGEST_ABOVE
 from streamconform.model.result import Raised
 from streamconform.model.trial import AnyTrial, Behavior, Call, RoundTrip, Trial
 from streamconform.printable import escape_line, escape_unprintable
@@ -163,6 +164,7 @@ def _encode_case(case: Case, source: Mapping[str, Any]) -> bytes:
         "model": cassette.model,
         "pricing": case.pricing,
         **({} if case.stream else {"stream": False}),
+        **({} if case.growth is None else {"digest_above": DIGEST_ABOVE}),
         "input": source,
     }
     return _encode_line(members).removeprefix(b"{")

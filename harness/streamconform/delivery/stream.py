@@ -97,12 +97,12 @@ class Stream:
     def carriers(self) -> frozenset[int]:
         """Return the indexes of the frames that contain part of the content."""
         keys = frozenset((*self.ending.text_keys, *self.ending.delta_keys))
-        return frozenset(n for n, payload in enumerate(self.payloads) if any(_list_texts(payload, keys)))
+        return frozenset(n for n, payload in enumerate(self.payloads) if any(list_texts(payload, keys)))
 
     @cached_property
     def texts(self) -> tuple[tuple[str, ...], ...]:
         """Return the strings in each frame that may be parts of the text."""
-        return tuple(_list_text_pieces(payload, self.ending) for payload in self.payloads)
+        return tuple(list_text_pieces(payload, self.ending) for payload in self.payloads)
 
     @cached_property
     def first_usage(self) -> int:
@@ -123,14 +123,14 @@ def read_stream(case: Case) -> Stream:
     return _STREAMS.get(case, None, lambda: Stream(case))
 
 
-def _list_text_pieces(payload: Payload, ending: Ending) -> tuple[str, ...]:
+def list_text_pieces(payload: Payload, ending: Ending) -> tuple[str, ...]:
     """Return the strings in `payload` under any of the API's text keys."""
     if ending.text_types and payload.get("type") not in ending.text_types:
         return ()
-    return tuple(_list_texts(payload, frozenset(ending.text_keys)))
+    return tuple(list_texts(payload, frozenset(ending.text_keys)))
 
 
-def _list_texts(value: Any, keys: frozenset[str], key: str = "") -> Iterator[str]:
+def list_texts(value: Any, keys: frozenset[str], key: str = "") -> Iterator[str]:
     """Yield the strings in `value`, at any depth, whose key is one of `keys`."""
     # Exact types are compared for speed: payloads are JSON, and the suite has 90,000 of them.
     kind = type(value)
@@ -139,10 +139,10 @@ def _list_texts(value: Any, keys: frozenset[str], key: str = "") -> Iterator[str
             yield value
     elif kind is dict:
         for name, item in value.items():
-            yield from _list_texts(item, keys, name)
+            yield from list_texts(item, keys, name)
     elif kind is list:
         for item in value:
-            yield from _list_texts(item, keys, key)
+            yield from list_texts(item, keys, key)
 
 
 def _describe_type(value: Any, name: str | None = None, depth: int = TYPE_DEPTH) -> object:

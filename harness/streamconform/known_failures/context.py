@@ -36,6 +36,7 @@ from streamconform.suite.catalog import Catalog
 from streamconform.suite.expand import expand
 from streamconform.suite.pulled import is_recorded
 from streamconform.suite.select import split_pattern
+from streamconform.suite.sizes import is_sized
 
 # Values are null or empty instead of absent, so that the checks on them, on events and on their timing are
 # made.
@@ -131,9 +132,9 @@ def _find_unmatched_patterns(
 ) -> frozenset[int]:
     if not entries:
         return frozenset()  # avoids reading the ids in every spec file
-    # Pulled recordings are not part of the suite, so a run without them cannot check entries about them.
-    has_recorded = any(map(is_recorded, catalog.ids))
-    remaining = {n: entry for n, entry in entries.items() if has_recorded or not is_recorded(entry.match)}
+    # A run without pulled recordings, or without sizes, cannot check entries about them.
+    absent = [kind for kind in (is_recorded, is_sized) if not any(map(kind, catalog.ids))]
+    remaining = {n: entry for n, entry in entries.items() if not any(kind(entry.match) for kind in absent)}
     for case_id, trials in by_case.items():
         _drop_matched(remaining, case_id, trials)
     case_ids = [id_ for id_ in catalog.ids if any(_is_about(entry, id_) for entry in remaining.values())]

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from streamconform.model.behavior import Control, Reply
 from streamconform.model.cassette import Cassette
+from streamconform.model.growth import Growth
 from streamconform.model.leaf import AnyOf, Leaf, Literally
 from streamconform.model.outcome import BlockType, Usage
 from streamconform.model.request import RequestExpectation
@@ -102,6 +103,8 @@ class Case(CaseHead):
     """False for a non-streaming answer; the cassette's body is then the complete document."""
     unavailable: str | None = None
     """The reason for skipping the case if its recording has not been pulled to this machine."""
+    growth: Growth | None = None
+    """How the delivered stream is made from the cassette's, if it is another one."""
 
 
 CountOrder = Literal["equal", "increasing", "non_decreasing"]

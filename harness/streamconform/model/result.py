@@ -46,6 +46,15 @@ class Raised:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """What the client's processes used for one trial; reported, and never judged."""
+
+    stream: Annotated[Count, "Bytes of the stream."]
+    memory: Annotated[Count | None, "Peak of their resident memory in bytes; null where the system hides it."]
+    cpu_ms: Annotated[Count | None, "Milliseconds of CPU time; null where the system hides it."]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImplementationInfo:
     """An implementation: its own name and version, and how the suite reached it."""
 
@@ -112,6 +121,9 @@ class TrialResult:
         Mapping[str, Any] | None,
         "The implementation's answer; absent if the verdict is pass. `raised` is a `Raised`; `left_out` maps "
         "the members that are too large for the results to their sizes in bytes.",
+    ] = None
+    resources: Annotated[
+        Resources | None, "What the client used; absent unless the case is about a size."
     ] = None
     known: Annotated[str | None, "The reason in the known-failures file."] = None
     tracked: Annotated[tuple[str, ...], "The issue of each known-failures entry that matches."] = ()

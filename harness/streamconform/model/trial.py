@@ -17,7 +17,7 @@ Framing = Literal["sse", "ndjson", "json_array", "eventstream", "invoke_stream",
 body that is not in the API's framing, such as a JSON error or an HTML page.
 """
 Input = Literal["bytes", "push", "http"]
-DeliverySet = Literal["fast", "standard", "full"]
+DeliverySet = Literal["fast", "standard", "full", "variants"]
 FaultSet = Literal["none", "one", "all"]
 
 
@@ -66,8 +66,33 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
         Delivery("gzip", "should", "compressed with gzip", ANY, HTTP),
         Delivery("cr", "may", "every line ends in CR", SSE),
         Delivery(WINDOWS, "must", "one byte per chunk near places where parsers go wrong, else uncut", ANY),
+        Delivery("half-pairs", "should", "deltas that end and begin with half of a surrogate pair"),
+        Delivery("empty-deltas", "must", "an empty delta before every delta"),
+        Delivery("ids-absent", "should", "no ids of calls or items"),
+        Delivery("ids-empty", "should", "an empty id in every fragment of a call"),
+        Delivery("ids-repeated", "should", "the id in every fragment of a call"),
+        Delivery("ids-rotate", "should", "a new id of the same call or item in every fragment or event"),
+        Delivery("ids-shared", "should", "the same id for every call"),
+        Delivery("nulls-repeated", "should", "a null id and name in all fragments of a call but the first"),
+        Delivery("indexes-absent", "should", "no indexes of calls or items"),
+        Delivery("indexes-from-one", "should", "indexes that begin at 1"),
+        Delivery("indexes-shared", "should", "index 0 for every call"),
+        Delivery("names-repeated", "should", "the name in every fragment of a call"),
+        Delivery("names-empty", "should", "an empty name in all fragments of a call but the first"),
+        Delivery("names-late", "should", "the name in the second fragment of a call"),
+        Delivery("names-in-pieces", "may", "half of the name in each of the first two fragments of a call"),
+        Delivery("fragments-bare", "should", "neither index nor id in all fragments of a call but the first"),
+        Delivery("deltas-absent", "should", "the arguments of calls only in the events that end them"),
+        Delivery("ends-absent", "should", "no ends of blocks"),
+        Delivery("ends-late", "should", "the ends of all blocks behind the last one"),
+        Delivery("ends-twice", "should", "the end of every block twice"),
+        Delivery("ends-unknown", "should", "the end of an item that never began"),
+        Delivery("fragments-together", "should", "two fragments of one call in each chunk"),
     )
 }
+
+VARIANTS: Final = tuple(DELIVERIES)[tuple(DELIVERIES).index(WINDOWS) + 1 :]
+"""Deliveries in frames that some servers of an API send; `Api.variants` says which, and at which level."""
 
 SAMPLED: Final = ("bom", "no-space", "multiline-data")
 """Standard deliveries that run for only one case per API: a client supports them in all streams or none."""
@@ -77,11 +102,21 @@ SAMPLE_TAG: Final = "delivery-sample"
 _OF_SUITE: Final = tuple(name for name in DELIVERIES if name != WINDOWS)
 DELIVERY_SETS: Final[Mapping[DeliverySet, tuple[str, ...]]] = {
     "fast": (AS_IS, "bytewise"),
-    "standard": tuple(name for name in _OF_SUITE if DELIVERIES[name].level == "must" or name in SAMPLED),
+    "standard": tuple(
+        name
+        for name in _OF_SUITE
+        if name not in VARIANTS and (DELIVERIES[name].level == "must" or name in SAMPLED)
+    ),
     "full": _OF_SUITE,
+    "variants": VARIANTS,
 }
 
-FAULT_SETS: Final[Mapping[DeliverySet, FaultSet]] = {"fast": "none", "standard": "one", "full": "all"}
+FAULT_SETS: Final[Mapping[DeliverySet, FaultSet]] = {
+    "fast": "none",
+    "standard": "one",
+    "full": "all",
+    "variants": "none",
+}
 """The default for `--faults` with each set of deliveries; `one` means one fault of each kind."""
 
 FAULTS: Final[Mapping[str, Level]] = {

@@ -22,6 +22,7 @@ from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED
 from streamconform.model.trial import AS_IS, AnyTrial, Behavior, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
+from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.reports.describe import (
     VERDICT_LABELS,
@@ -43,6 +44,8 @@ from streamconform.wire.framings import split
 WIDTH: Final = 110
 UNLIMITED: Final = 10**6
 """The width up to which `-v` shows a text in full."""
+MAX_FRAMES: Final = 20_000
+"""The maximum number of frames to list: more than in any recording, and fewer than in a huge stream."""
 HIDDEN_IF_PASSED: Final = re.compile(r"((first|outcome)[.])?(invariant[.]|content[.]length$)")
 """Checks that are shown only if they fail."""
 RELEVANT_STYLE: Final = "bold yellow"
@@ -216,7 +219,7 @@ def _wire_lines(
     if not frames:
         text = body.decode("utf-8", "replace")
         yield StyledLine(f"  {escape_line(text, 2000 if verbose else 400)}")
-    for number, frame in enumerate(frames):
+    for number, frame in enumerate(frames[:MAX_FRAMES]):
         event_name = f"{frame.event}  " if frame.event else ""
         payload = event_name + frame.payload.decode("utf-8", "replace")
         text = escape_line(payload, UNLIMITED if verbose else WIDTH)
@@ -228,6 +231,8 @@ def _wire_lines(
             yield StyledLine(f"{'':>22}! first wrong event", WRONG_STYLE)
         for event in events_by_frame.get(number, ()):
             yield StyledLine(f"{'':>22}→ {_format_event(event)}", EVENT_STYLE)
+    if len(frames) > MAX_FRAMES:
+        yield StyledLine(f"{'':>8}and {format_count(len(frames) - MAX_FRAMES, 'more frame')}")
     if last_events:
         yield StyledLine(f"{'':>8}at the end of the stream")
         for event in last_events:

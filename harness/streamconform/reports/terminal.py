@@ -35,6 +35,8 @@ from streamconform.reports.describe import (
     WARNINGS_TITLE,
     describe_difference,
 )
+from streamconform.reports.resources import TITLE as RESOURCES_TITLE
+from streamconform.reports.resources import format_resources
 from streamconform.reports.server_log import describe_log
 from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.summary import (
@@ -159,6 +161,7 @@ class Terminal:
             self._print_claims(claims, after_causes=has_causes)
             self._print_problems(problems, after_causes=has_causes or bool(claims))
             self._print_not_judged(results)
+            self._print_resources(results)
             self._print_durations(results)
         style = "bold red" if unexpected or problems or claims else "bold green"
         if style == "bold green" and needs_attention(results):
@@ -180,6 +183,16 @@ class Terminal:
             impl = f"  [{escape_line(infos[trial.implementation].impl, 200)}]" if len(infos) > 1 else ""
             self._print(f"{trial.ms / 1000:>9.3f} s  {escape_line(trial.id, 300)}{impl}")
         self._print("")
+
+    def _print_resources(self, results: Results) -> None:
+        lines = format_resources(results)
+        if lines:
+            self._print("")
+            self._print(RESOURCES_TITLE, "bold underline")
+            self._print("")
+            for line in lines:
+                self._print(line)
+            self._print("")
 
     def _print_not_judged(self, results: Results) -> None:
         """Print what a green headline does not cover: warnings, skipped trials, and values left out."""

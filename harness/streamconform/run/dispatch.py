@@ -20,6 +20,7 @@ from streamconform.model.case import Counts
 from streamconform.model.result import CRASHED, REFUSED, Raised
 from streamconform.model.trial import AS_IS, AnyTrial, Behavior, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
+from streamconform.run.grown import is_grown, measure
 from streamconform.run.plan import ImplementationPlan
 from streamconform.run.refusal import is_refusal
 from streamconform.run.round_trip import play
@@ -55,7 +56,7 @@ class Dispatcher(Struct):
     @property
     def is_timed(self) -> bool:
         """Return whether a delay in this process changes answers: a client's timeout, or the gate's."""
-        return self.plan.input != "bytes"
+        return self.plan.input != "bytes" or self.plan.is_measured
 
     def can_begin(self, program: Program, running: int) -> bool:
         """Return whether `program`, which has `running` trials, may get another one."""
@@ -76,6 +77,19 @@ class Dispatcher(Struct):
         self, program: Program | InProcessAdapter, trial: AnyTrial, seconds: float
     ) -> tuple[Answer | Collateral, ServerRecord | None]:
         """Return `program`'s answer to `trial` and, over HTTP, what the server saw."""
+        if not (isinstance(trial, Trial) and is_grown(trial) and isinstance(program, Program)):
+            return await self._dispatch(program, trial, seconds)
+        size = sum(map(len, trial.chunks))  # made before the client waits for them
+        program.reset_peak()
+        before = program.read_activity()
+        answer, server = await self._dispatch(program, trial, seconds)
+        if isinstance(answer, Observation):
+            answer = replace(answer, resources=measure(size, program, before))
+        return answer, server
+
+    async def _dispatch(
+        self, program: Program | InProcessAdapter, trial: AnyTrial, seconds: float
+    ) -> tuple[Answer | Collateral, ServerRecord | None]:
         if isinstance(trial, Behavior):
             return await self._dispatch_behavior(program, trial, seconds)
         if not isinstance(trial, Trial):
@@ -161,7 +175,11 @@ class Dispatcher(Struct):
     def _wants_events(self, trial: AnyTrial) -> bool:
         if not isinstance(trial, Trial):
             return False
-        return trial.case.stream and "events" in self.plan.greeting.claims(trial.case.api)
+        return (
+            trial.case.stream
+            and not is_grown(trial)
+            and "events" in self.plan.greeting.claims(trial.case.api)
+        )
 
     async def _create_gate(self, trial: Trial) -> Gate | None:
         """Return the gate before the last chunk, or None if no delta is possible before that chunk."""

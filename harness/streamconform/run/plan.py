@@ -17,6 +17,7 @@ from streamconform.model.behavior import Control
 from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Case
 from streamconform.model.result import ImplementationInfo
 from streamconform.model.trial import AnyTrial, Input, Trial, supported_inputs
+from streamconform.run.grown import is_grown
 from streamconform.run.vendor import explain_foreign_case, explain_foreign_trial
 from streamconform.suite.build import COMMON
 
@@ -60,6 +61,11 @@ class ImplementationPlan:
     def all_trials(self) -> tuple[AnyTrial, ...]:
         """Return the trials to run and those to skip."""
         return (*self.trials, *(trial for trial, _ in self.skipped))
+
+    @property
+    def is_measured(self) -> bool:
+        """Return whether a program runs one trial at a time, because what it uses is reported."""
+        return any(map(is_grown, self.trials))
 
     def without(self, done: Collection[tuple[int, str]]) -> ImplementationPlan:
         """Return the plan without the trials in `done`: pairs of implementation index and trial id."""

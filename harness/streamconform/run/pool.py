@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
-from streamconform.adapters.interface import Answer, Hang, ProtocolFault, ServerRecord
+from streamconform.adapters.interface import Answer, Hang, Observation, ProtocolFault, ServerRecord
 from streamconform.adapters.process import find_error_line
 from streamconform.adapters.program import Collateral, Program
 from streamconform.errors import ImplementationError, ReportError
@@ -25,6 +25,7 @@ from streamconform.run.answers import encode_answer
 from streamconform.run.blame import Blame
 from streamconform.run.budget import Stopwatch
 from streamconform.run.dispatch import Dispatched, Dispatcher, add_requests, apply_http_checks
+from streamconform.run.grown import get_time_limit
 from streamconform.run.interruptible import TookTooLongError, interrupt_at_once
 from streamconform.run.plan import ImplementationPlan, Settings
 from streamconform.run.repeated_answers import RepeatedAnswers
@@ -175,7 +176,8 @@ async def judge_all(
     queue = WorkQueue(plan, pending, dispatcher)
     # A proxy has one upstream.
     workers = 1 if plan.greeting.through else count_workers(len(plan.trials), context.workers)
-    await _run_workers(queue, workers, plan.greeting.concurrency, context, program)
+    concurrency = 1 if plan.is_measured else plan.greeting.concurrency
+    await _run_workers(queue, workers, concurrency, context, program)
     if queue.retries:
         # Restore the suite's order, since retries are added in the order in which programs died.
         queue.pending.put_back(sorted(queue.retries, key=plan.trials.index))
@@ -265,7 +267,7 @@ async def _run_trials(program: Program, queue: WorkQueue, context: WorkerContext
         while True:
             while _may_send(program, len(flights), queue, context):
                 trial = queue.pending.take()
-                future = dispatcher.begin(program, trial, settings.timeout)
+                future = dispatcher.begin(program, trial, get_time_limit(trial, settings.timeout))
                 flights.append(_Flight(trial, time.perf_counter(), future))
             if not flights:
                 break
@@ -405,6 +407,7 @@ def _make_result(
         checks=judgement.checks,
         passed=judgement.passed,
         reason=judgement.reason,
+        resources=answer.resources if isinstance(answer, Observation) else None,
         observation=None if clean or answer is None else add_requests(serialize_answer(answer), server),
         title=None if clean else trial.case.title,
         guards=() if clean else trial.case.guards,

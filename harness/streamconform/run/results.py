@@ -111,8 +111,9 @@ def to_json(value: Any) -> dict[str, Any]:
     for name, default in _list_fields(value.__class__):
         member = getattr(value, name)
         if default is MISSING or member != default:
-            has_types = isinstance(member, tuple) and member and is_dataclass(member[0])
-            members[name] = [to_json(item) for item in member] if has_types else member
+            if isinstance(member, tuple) and member and is_dataclass(member[0]):
+                member = [to_json(item) for item in member]
+            members[name] = to_json(member) if is_dataclass(member) else member
     return _nest_suite(members) if isinstance(value, Header) else members
 
 

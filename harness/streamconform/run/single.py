@@ -24,6 +24,7 @@ from streamconform.model.trial import AnyTrial
 from streamconform.replay.server import ReplayServer
 from streamconform.run.blame import Blame
 from streamconform.run.dispatch import Dispatcher
+from streamconform.run.grown import get_time_limit
 from streamconform.run.plan import ImplementationPlan, Settings, plan_implementation
 from streamconform.run.pool import Tally, build_result
 from streamconform.run.refusals import skip_refusal
@@ -94,7 +95,9 @@ class SingleRunner:
             answer = ProtocolFault("exited", str(error))
         else:
             try:
-                answer, server = await dispatcher.dispatch(program, trial, self._settings.timeout)
+                answer, server = await dispatcher.dispatch(
+                    program, trial, get_time_limit(trial, self._settings.timeout)
+                )
             except asyncio.CancelledError:
                 await program.stop()  # a late answer must not be mistaken for the answer to the next trial
                 raise

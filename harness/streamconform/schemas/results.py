@@ -15,13 +15,14 @@ from streamconform.model.result import (
     Header,
     ImplementationInfo,
     Raised,
+    Resources,
     TrialResult,
     UncomparedClaim,
 )
 from streamconform.model.verdict import Check
 
 _LINES: Final = (Header, TrialResult, Footer)
-_TYPES: Final = (*_LINES, Raised, ImplementationInfo, Check, UncomparedClaim, Problem)
+_TYPES: Final = (*_LINES, Raised, Resources, ImplementationInfo, Check, UncomparedClaim, Problem)
 
 
 def build_results_schema() -> dict[str, Any]:

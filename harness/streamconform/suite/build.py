@@ -37,16 +37,18 @@ def get_kind(spec: Mapping[str, Any]) -> str:
     return kind
 
 
-def build_case_id(spec: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+def build_case_id(spec: Mapping[str, Any], entry: Mapping[str, Any], api: str | None) -> str:
     """Return the id of the case in `entry`."""
-    return f"{spec.get('api', COMMON)}/{spec['topic']}/{entry['id']}"
+    return f"{api or COMMON}/{spec['topic']}/{entry['id']}"
 
 
-def read_head(spec: Mapping[str, Any], entry: Mapping[str, Any], path: str, line: int) -> dict[str, Any]:
+def read_head(
+    spec: Mapping[str, Any], entry: Mapping[str, Any], path: str, line: int, api: str | None
+) -> dict[str, Any]:
     """Return the fields of `CaseHead`, which cases of all kinds share."""
     return {
-        "id": build_case_id(spec, entry),
-        "api": spec.get("api"),
+        "id": build_case_id(spec, entry, api),
+        "api": api,
         "title": entry["title"],
         "level": entry.get("level", "must"),
         "why": entry.get("why"),

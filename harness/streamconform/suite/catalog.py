@@ -11,12 +11,14 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from streamconform.apis import APIS
 from streamconform.model.case import AnyCase, CaseHead
 from streamconform.suite.compiled import Store, find_store
-from streamconform.suite.load import LoadResult, Sources, list_spec_files, load_heads, load_suite
+from streamconform.suite.load import LoadResult, Sources, list_files, load_heads, load_suite
 from streamconform.suite.select import may_match_file
+from streamconform.suite.sizes import holds_all_apis, list_streams
 from streamconform.yaml_text import reader
 
 _CASES_KEY: Final = re.compile(rb"^cases:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*( *)- ", re.MULTILINE)
@@ -46,8 +48,11 @@ class Catalog:
         return self.read_ids(
             path
             for path in self.paths
-            if (not apis or path.parent.name in apis)
-            and (not patterns or any(may_match_file(pattern, _get_prefix(path)) for pattern in patterns))
+            if any(
+                (not apis or prefix.partition("/")[0] in apis)
+                and (not patterns or any(may_match_file(pattern, prefix) for pattern in patterns))
+                for prefix in _list_prefixes(path)
+            )
         )
 
     def list_ids_ending(self, name: str) -> tuple[str, ...]:
@@ -55,7 +60,11 @@ class Catalog:
         folder = "/" + name.rpartition("/")[0]
         if folder == "/":
             return self.ids
-        return self.read_ids(path for path in self.paths if f"/{_get_prefix(path)}".endswith(folder))
+        return self.read_ids(
+            path
+            for path in self.paths
+            if any(f"/{prefix}".endswith(folder) for prefix in _list_prefixes(path))
+        )
 
     def load(self, ids: Collection[str] | None = None) -> tuple[AnyCase, ...]:
         """Return the cases in `ids` (all by default) in file order.
@@ -81,7 +90,11 @@ class Catalog:
     def find_files(self, ids: Collection[str]) -> list[Path]:
         """Return the spec files that contain any of the cases in `ids`."""
         prefixes = {id_.rpartition("/")[0] for id_ in ids}
-        return [path for path in self.paths if _get_prefix(path) in prefixes and self._holds_any(path, ids)]
+        return [
+            path
+            for path in self.paths
+            if not prefixes.isdisjoint(_list_prefixes(path)) and self._holds_any(path, ids)
+        ]
 
     def _holds_any(self, path: Path, ids: Collection[str]) -> bool:
         return not frozenset(self.read_ids((path,))).isdisjoint(ids)
@@ -101,14 +114,14 @@ def read_catalog(sources: Sources) -> Catalog:
 
     Its methods raise `SourceError` if a spec that they must read is not valid YAML.
     """
-    files = list_spec_files(sources.specs, recorded=sources.corpus is not None)
-    return Catalog(sources, tuple(files), find_store(sources.specs))
+    return Catalog(sources, tuple(list_files(sources)), find_store(sources.specs))
 
 
 @cache
-def _get_prefix(path: Path) -> str:
-    """Return the prefix shared by all case ids in a spec file, without its last slash."""
-    return f"{path.parent.name}/{path.stem}"
+def _list_prefixes(path: Path) -> tuple[str, ...]:
+    """Return the prefixes of the case ids in a spec file, without their last slash."""
+    apis = tuple(APIS) if holds_all_apis(path) else (path.parent.name,)
+    return tuple(f"{api}/{path.stem}" for api in apis)
 
 
 def read_case_ids(path: Path, store: Store | None = None) -> tuple[str, ...]:
@@ -120,11 +133,17 @@ def read_case_ids(path: Path, store: Store | None = None) -> tuple[str, ...]:
     kept = store and store.find(path, data)
     if kept:
         return tuple(case.id for case in kept.cases)
+    if holds_all_apis(path):
+        entries = _parse_entries(data, path)
+        return tuple(
+            f"{stream.api}/{path.stem}/{entry['id']}" for entry in entries for stream in list_streams(entry)
+        )
     names = _scan_ids(data)
     # Parsing would take most of a listing's time, so only files in flow style or with unusual ids are parsed.
     if names is None:
-        names = _parse_ids(data, path)
-    return tuple(f"{_get_prefix(path)}/{name}" for name in names)
+        names = [str(entry["id"]) for entry in _parse_entries(data, path)]
+    (prefix,) = _list_prefixes(path)
+    return tuple(f"{prefix}/{name}" for name in names)
 
 
 def _scan_ids(data: bytes) -> list[str] | None:
@@ -143,9 +162,9 @@ def _scan_ids(data: bytes) -> list[str] | None:
     return [name.decode() for _, name in ids] if len(ids) == len(items) else None
 
 
-def _parse_ids(data: bytes, path: Path) -> list[str]:
-    """Return the ids that the YAML parser finds; a case without an id is reported when the file is loaded."""
+def _parse_entries(data: bytes, path: Path) -> list[dict[str, Any]]:
+    """Return the cases that the YAML parser finds; one without an id is reported when the file is loaded."""
     value = reader.parse(data, str(path)).value
     cases = value.get("cases") if isinstance(value, dict) else None
     entries = cases if isinstance(cases, list) else []
-    return [str(entry["id"]) for entry in entries if isinstance(entry, dict) and "id" in entry]
+    return [entry for entry in entries if isinstance(entry, dict) and "id" in entry]

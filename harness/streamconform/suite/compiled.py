@@ -212,7 +212,7 @@ def _build_later(
 
     def make() -> AnyCase:
         entry = msgspec.json.decode(kept.entry)
-        return build_case(spec, entry, read_head(spec, entry, path, kept.line), cassettes)
+        return build_case(spec, entry, read_head(spec, entry, path, kept.line, spec.get("api")), cassettes)
 
     kind, api, tags = get_kind(spec), spec.get("api"), frozenset(kept.tags)
     match kind:
@@ -227,6 +227,7 @@ def _build_later(
                 cassette=cassettes[0],
                 stream=kind == "stream",
                 unavailable=None,
+                growth=None,
             )
         case "round_trip" | "replay" | "behavior":
             return make()

@@ -14,8 +14,10 @@ import msgspec
 from streamconform.apis import APIS
 from streamconform.delivery.deliver import identify
 from streamconform.delivery.faults import list_faults
+from streamconform.delivery.grow import Grow
 from streamconform.delivery.plan import Recipe
 from streamconform.delivery.stream import read_stream
+from streamconform.delivery.variants import vary
 from streamconform.errors import SelectionError
 from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Case, Level, RoundTripCase
 from streamconform.model.cassette import Pulled
@@ -28,6 +30,7 @@ from streamconform.model.trial import (
     OF_DOCUMENTS,
     OF_ROUND_TRIPS,
     SAMPLE_TAG,
+    VARIANTS,
     AnyTrial,
     Behavior,
     Call,
@@ -91,6 +94,10 @@ def expand(
             # One trial without bytes, so that the results list the case as skipped.
             yield Trial(case, AS_IS, case.level, Delivered(()))
             continue
+        if case.growth is not None:
+            if AS_IS in names:
+                yield Trial(case, AS_IS, case.level, Grow(case.growth))
+            continue
         excluded = () if SAMPLE_TAG in case.tags else sampled
         applicable = (name for name in names if name not in excluded)
         # With the case's id, so that a case is cut in the same places regardless of the selection.
@@ -139,6 +146,8 @@ def _identify(case: Case | RoundTripCase, name: str, seed: int) -> object | None
     if (case.skip and name in case.skip.deliveries) or not (case.stream or name in OF_DOCUMENTS):
         return None
     stream, framings = read_stream(case), DELIVERIES[name].framings
+    if name in VARIANTS:
+        return None if vary(stream, name) is None else name
     # The body is split into frames only if a delivery depends on them.
     if framings != ANY and stream.framing not in framings:
         return None
@@ -220,8 +229,10 @@ def make_trial(case: Case, name: str, seed: int) -> Trial:
 
 @cache
 def find_delivery_level(api: str, name: str) -> Level:
-    """Return a delivery's level: the API's own for unknown events and fields, otherwise from `DELIVERIES`."""
-    extensions = APIS[api].extensions
+    """Return a delivery's level: the API's own, if it has one, otherwise that in `DELIVERIES`."""
+    extensions, variants = APIS[api].extensions, APIS[api].variants
+    if name in variants:
+        return variants[name].level
     match name:
         case "unknown-event":
             return extensions.event_level

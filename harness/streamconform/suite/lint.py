@@ -18,7 +18,7 @@ from streamconform.suite.evidence import Fact, read_facts
 from streamconform.suite.kinds import read_kinds
 from streamconform.suite.load import LoadResult, Sources, collect, list_spec_files
 from streamconform.suite.profiles import load_profiles
-from streamconform.suite.pulled import is_recorded
+from streamconform.suite.sizes import is_optional
 from streamconform.suite.threads import Thread, read_threads
 
 _METADATA_SUFFIX: Final = ".yaml"
@@ -31,7 +31,7 @@ def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     without sources or tags, a `must` without evidence, and a guard against a bug that no thread describes or
     that is another API's.
     """
-    loaded = collect(sources, list_spec_files(sources.specs, recorded=True))
+    loaded = collect(sources, list_spec_files(sources.specs, recorded=True, sizes=True))
     problems = list(loaded.problems)
     problems += _check_unused(sources, loaded)
     problems += _check_comparable(loaded)
@@ -60,7 +60,7 @@ def lint_paths(paths: Iterable[Path], sources: Sources, *, strict: bool) -> tupl
 
 
 def _lint_folder(path: Path, sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
-    if not list_spec_files(path, recorded=True):
+    if not list_spec_files(path, recorded=True, sizes=True):
         raise SelectionError(f"no specs in `{path}`; expected files <api>/<topic>.yaml")
     return lint_all(Sources(path, _find_cassettes(path.resolve(), sources)), strict=strict)
 
@@ -175,7 +175,7 @@ def _check_profiles(sources: Sources, loaded: LoadResult) -> tuple[Problem, ...]
     if loaded.problems:  # the list of cases is incomplete, so profiles would seem to name unknown cases
         return ()
     try:
-        load_profiles(sources.specs, [case.id for case in loaded.cases if not is_recorded(case.id)])
+        load_profiles(sources.specs, [case.id for case in loaded.cases if not is_optional(case.id)])
     except SourceError as error:
         return error.problems
     return ()

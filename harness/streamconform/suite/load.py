@@ -26,6 +26,7 @@ from streamconform.suite.build import (
 )
 from streamconform.suite.compiled import KeptSpec, Store, build_kept, describe_spec, find_store
 from streamconform.suite.expand import TrialNames
+from streamconform.suite.sizes import KIND, build_sized_case, holds_all_apis, list_streams
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.reader import ValuePath
 
@@ -37,6 +38,8 @@ class Sources(Struct, frozen=True):
     cassettes: Path
     corpus: Path | None = None
     """The folder of pulled recordings; if None, the specs based on them are left out."""
+    sizes: bool = False
+    """Whether the cases about sizes are included."""
 
 
 class LoadResult(Struct):
@@ -65,7 +68,7 @@ def load_suite(
 ) -> LoadResult:
     """Return the cases that `load` returns, and what is kept of their trials. Raises `SourceError`."""
     if files is None:
-        files = list_spec_files(sources.specs, recorded=sources.corpus is not None)
+        files = list_files(sources)
     return _raise_problems(_load_files(sources, files, ids, store))
 
 
@@ -98,10 +101,16 @@ def _raise_problems(result: LoadResult) -> LoadResult:
     return result
 
 
-def list_spec_files(folder: Path, *, recorded: bool = False) -> list[Path]:
+def list_files(sources: Sources) -> list[Path]:
+    """Return the spec files that `sources` include."""
+    return list_spec_files(sources.specs, recorded=sources.corpus is not None, sizes=sources.sizes)
+
+
+def list_spec_files(folder: Path, *, recorded: bool = False, sizes: bool = False) -> list[Path]:
     """Return the spec files in the subfolders of `folder` that are named after an API, and in `common`.
 
-    Specs about pulled recordings are included only if `recorded`; otherwise they are not read.
+    Specs about pulled recordings are included only if `recorded`, and the one about sizes only if `sizes`;
+    otherwise they are not read.
     """
     if not folder.is_dir():
         raise SelectionError(
@@ -110,7 +119,11 @@ def list_spec_files(folder: Path, *, recorded: bool = False) -> list[Path]:
     # Other folders of a suite contain YAML files that are not specs: evidence, profiles, scenarios and
     # shapes.
     paths = (path for name in (*APIS, COMMON) for path in sorted((folder / name).glob("*.yaml")))
-    return [path for path in paths if recorded or not path.name.startswith(pulled.PREFIX)]
+    return [
+        path
+        for path in paths
+        if (recorded or not path.name.startswith(pulled.PREFIX)) and (sizes or not holds_all_apis(path))
+    ]
 
 
 def collect(sources: Sources, files: Sequence[Path], ids: Collection[str] | None = None) -> LoadResult:
@@ -156,7 +169,7 @@ class _Loader:
         self._load_cases(document)
         made = self.result.cases[cases:]
         is_whole = len(made) == len(document.value["cases"]) and len(self.result.problems) == problems
-        if self._store is not None and is_whole:
+        if self._store is not None and is_whole and get_kind(document.value) != KIND:
             kept = describe_spec(document, key, made, self._metadata)
             self._store.keep(path, kept)
             self._add_names(kept)
@@ -170,7 +183,10 @@ class _Loader:
         document = self._check_file(path, data) if kept is None else kept.to_document(str(path))
         if document is None:
             return []
-        return [CaseHead(**_read_head(document, i, entry)) for i, entry in self._select_entries(document)]
+        return [
+            CaseHead(**_read_head(document, i, entry, api))
+            for i, entry, api in self._select_entries(document)
+        ]
 
     def _read_bytes(self, path: Path) -> bytes | None:
         """Return the content of a spec, or None after reporting why it cannot be read."""
@@ -219,25 +235,32 @@ class _Loader:
             self.result.problems += error.problems
             return None
 
-    def _select_entries(self, document: reader.Document) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the entry of each case to load, with its index in the file."""
-        for i, entry in enumerate(document.value["cases"]):
-            if self._ids is None or build_case_id(document.value, entry) in self._ids:
-                yield i, entry
+    def _select_entries(self, document: reader.Document) -> Iterator[tuple[int, dict[str, Any], str | None]]:
+        """Yield the entry of each case to load, with its index in the file, and its API."""
+        spec = document.value
+        is_sized = get_kind(spec) == KIND
+        for i, entry in enumerate(spec["cases"]):
+            apis = [stream.api for stream in list_streams(entry)] if is_sized else [spec.get("api")]
+            for api in apis:
+                if self._ids is None or build_case_id(spec, entry, api) in self._ids:
+                    yield i, entry, api
 
     def _load_cases(self, document: reader.Document) -> None:
         spec = document.value
-        for i, entry in self._select_entries(document):
+        for i, entry, api in self._select_entries(document):
+            if get_kind(spec) == KIND:
+                self._load_sized_case(document, i, entry, api or "")
+                continue
             if "source" in spec:
                 self._load_pulled_case(document, i, entry)
                 continue
             found = [
-                self._load_cassette(document, name, ("cases", i, *place))
+                self._load_cassette(document, spec["api"], name, ("cases", i, *place))
                 for place, name in list_cassettes(entry).items()
             ]
             used = [cassette for cassette in found if cassette is not None]
             if len(used) == len(found):
-                self.result.cases.append(build_case(spec, entry, _read_head(document, i, entry), used))
+                self.result.cases.append(build_case(spec, entry, _read_head(document, i, entry, api), used))
 
     def _load_pulled_case(self, document: reader.Document, i: int, entry: Mapping[str, Any]) -> None:
         """Load a case based on a pulled recording, with a reason to skip it if its source was not pulled."""
@@ -257,19 +280,29 @@ class _Loader:
             build_stream_case(
                 entry,
                 cassette or pulled.make_placeholder(*key, origin),
-                _read_head(document, i, entry),
+                _read_head(document, i, entry, spec["api"]),
                 unavailable=None if cassette else pulled.NOT_PULLED,
             )
         )
 
+    def _load_sized_case(self, document: reader.Document, i: int, entry: Mapping[str, Any], api: str) -> None:
+        """Load a case about sizes for one API."""
+        stream = next(stream for stream in list_streams(entry) if stream.api == api)
+        cassette = self._load_cassette(document, api, stream.cassette, ("cases", i))
+        if cassette is not None:
+            head = _read_head(document, i, entry, api) | {
+                "guards": tuple(entry.get("guards", {}).get(api, ()))
+            }
+            self.result.cases.append(build_sized_case(entry, stream, cassette, head))
+
     def _load_cassette(
-        self, document: reader.Document, name: str, value_path: reader.ValuePath
+        self, document: reader.Document, api: str, name: str, value_path: reader.ValuePath
     ) -> Cassette | None:
         """Return the cassette `name`, or None if it cannot be used.
 
         The problems of its files are reported on first use.
         """
-        key = (document.value["api"], name)
+        key = (api, name)
         self.result.used.add(key)
         if key not in self._cassettes:
             self._cassettes[key] = None
@@ -299,8 +332,10 @@ class _Loader:
         return whole
 
 
-def _read_head(document: reader.Document, index: int, entry: Mapping[str, Any]) -> dict[str, Any]:
-    return read_head(document.value, entry, document.path, document.line(("cases", index)) or 0)
+def _read_head(
+    document: reader.Document, index: int, entry: Mapping[str, Any], api: str | None
+) -> dict[str, Any]:
+    return read_head(document.value, entry, document.path, document.line(("cases", index)) or 0, api)
 
 
 def _check_names(path: Path, document: reader.Document) -> Iterator[Problem]:

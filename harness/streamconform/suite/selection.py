@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ from streamconform.suite.select import (
     select_ids,
     select_trials,
 )
+from streamconform.suite.sizes import is_optional, is_sized
 from streamconform.user_cache import CORPUS, find_user_cache
 
 
@@ -92,6 +93,11 @@ class SelectionSettings:
         return self.recorded or any(map(is_recorded, self.select))
 
     @property
+    def includes_sizes(self) -> bool:
+        """Return whether the cases about sizes may be selected."""
+        return any(map(is_sized, self.select))
+
+    @property
     def least_level(self) -> Level:
         """Return the least strict level to select."""
         return self.level or "may"
@@ -107,6 +113,7 @@ def find_sources(settings: SelectionSettings) -> Sources:
         Path(specs) if specs else find_bundled("specs"),
         Path(cassettes) if cassettes else find_bundled("cassettes"),
         find_corpus() if settings.includes_recorded else None,
+        sizes=settings.includes_sizes,
     )
 
 
@@ -142,7 +149,7 @@ def select(settings: SelectionSettings, ids: frozenset[str] | None = None) -> Se
     sources = find_sources(settings)
     if ids is not None:
         ids = frozenset(map(update_id, ids))
-    catalog = read_catalog(_add_corpus(sources, ids or ()))
+    catalog = read_catalog(add_optional(sources, ids or ()))
     profile = _find_profile(settings, catalog)
     deliveries, faults = _select_deliveries(settings, profile) if ids is None else (tuple(DELIVERIES), "all")
     sampled = SAMPLED if deliveries == DELIVERY_SETS["standard"] else ()
@@ -166,9 +173,10 @@ def select(settings: SelectionSettings, ids: frozenset[str] | None = None) -> Se
     return Selection(catalog, selected, profile)
 
 
-def _add_corpus(sources: Sources, ids: Collection[str]) -> Sources:
-    """Return `sources` with the pulled recordings if any of `ids` is about one."""
-    return structs.replace(sources, corpus=find_corpus()) if any(map(is_recorded, ids)) else sources
+def add_optional(sources: Sources, ids: Collection[str]) -> Sources:
+    """Return `sources` with the pulled recordings and the sizes, if any of `ids` is about one."""
+    corpus = find_corpus() if any(map(is_recorded, ids)) else sources.corpus
+    return structs.replace(sources, corpus=corpus, sizes=sources.sizes or any(map(is_sized, ids)))
 
 
 def _is_whole(settings: SelectionSettings, catalog: Catalog, case_ids: tuple[str, ...]) -> bool:
@@ -202,7 +210,7 @@ def select_heads(settings: SelectionSettings) -> tuple[CaseHead, ...]:
 def _find_profile(settings: SelectionSettings, catalog: Catalog) -> Profile | None:
     if settings.profile is None:
         return None
-    ids = tuple(id_ for id_ in catalog.ids if not is_recorded(id_))  # profiles are lists of bundled streams
+    ids = tuple(id_ for id_ in catalog.ids if not is_optional(id_))
     return load_profile(catalog.sources.specs, settings.profile, ids)
 
 
@@ -249,7 +257,7 @@ def _select_deliveries(
 
 def find_case(name: str, settings: SelectionSettings) -> AnyCase:
     """Return the case whose id is or ends with `name`. Raises `SourceError` and `SelectionError`."""
-    catalog = read_catalog(find_sources(replace(settings, recorded=is_recorded(name))))
+    catalog = read_catalog(add_optional(find_sources(settings), (name,)))
     (case,) = catalog.load((_find_case_id(name, catalog),))
     if isinstance(case, Case) and case.unavailable is not None:
         raise SelectionError(f"the recording of `{case.id}` is not in {find_corpus()}; {case.unavailable}")

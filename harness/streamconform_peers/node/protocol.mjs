@@ -7,6 +7,7 @@
 // else to do. If the run has a conversation, the adapter sends it instead of the request, continues it with `run.turns`, and
 // reports each answer, the last one last. The program's first argument contains the package and the claims.
 
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
@@ -47,15 +48,17 @@ async function runTrial(message, adapter, buildClient) {
   const run = { api, model, pricing, url, key, conversation: message.conversation, turns: message.turns ?? [] };
   run.request = structuredClone(message.request ?? {});
   run.maxRetries = control.retries === "default" ? undefined : 0;
-  const wantsEvents = message.want.includes("events");
+  const above = message.digest_above;
+  const wantsEvents = above === undefined && message.want.includes("events");
   const emit = (event) => wantsEvents && send({ op: "event", id: message.id, event });
   const begin = (asked) => new AnswerRecorder(emit, new Control(asked));
   try {
     run.client = buildClient?.(run);
     if (control.at_once || control.times) return { outcomes: await readAll(control, begin, run, adapter) };
     const answer = begin(control);
-    const outcome = await adapter(run, answer);
-    const first = answer.first && answer.first !== outcome ? { first: answer.first } : {};
+    const whole = await adapter(run, answer);
+    const outcome = above === undefined ? whole : digestTexts(whole, above);
+    const first = answer.first && answer.first !== whole ? { first: answer.first } : {};
     return { ...first, outcome, ...(answer.raised && { raised: answer.raised }) };
   } catch (error) {
     if (isRaisedByLibrary(error)) return { raised: describeRaised(error) };
@@ -69,6 +72,21 @@ async function readAll({ at_once: atOnce, times, ...control }, begin, run, adapt
   const outcomes = [];
   while (outcomes.length < times) outcomes.push(await adapter(run, begin(outcomes.length ? {} : control)));
   return outcomes;
+}
+
+// Returns a value with the length and the digest of each text of more than `above` characters.
+function digestTexts(value, above) {
+  if (typeof value === "string" && value.length > above) {
+    return { length: countCharacters(value), sha256: createHash("sha256").update(value).digest("hex") };
+  }
+  if (Array.isArray(value)) return value.map((item) => digestTexts(item, above));
+  if (value === null || typeof value !== "object" || value.toJSON !== undefined) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, digestTexts(item, above)]));
+}
+
+// The length of a string counts the halves of surrogate pairs.
+function countCharacters(text) {
+  return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 }
 
 function send(message) {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 from streamconform.model.capability import CALLED
 from streamconform.model.case import BehaviorCase, CallCase, Function, RoundTripCase
-from streamconform.model.trial import AS_IS, AnyTrial, is_fault
+from streamconform.model.trial import AS_IS, VARIANTS, AnyTrial, is_fault
 from streamconform.suite.kinds import CasePath, find_path
 from streamconform_dev.selftest.execute import Adapter, Group, make_group
 
@@ -64,6 +64,6 @@ def _is_for(trial: AnyTrial, key: _GroupKey) -> bool:
         return True
     return (
         key.trials == "all"
-        or trial.delivery == AS_IS
+        or trial.delivery in (AS_IS, *VARIANTS)
         or (key.trials == "once and broken" and is_fault(trial.delivery))
     )

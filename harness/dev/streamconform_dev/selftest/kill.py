@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from streamconform.model.case import AnyCase
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import DELIVERIES
+from streamconform.model.trial import DELIVERIES, VARIANTS
 from streamconform.suite.kinds import Cell
 from streamconform.suite.select import compile_glob
 from streamconform.suite.threads import Thread
@@ -100,14 +100,15 @@ def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tupl
     """Return the `cases` that notice no mutant on an unbroken stream, not even by a check at level `may`.
 
     Faults do not count, because a mutant that treats the end of the bytes as the end of the answer fails
-    every case that has faults.
+    every case that has faults. Nor do variants, which are another stream.
     """
     # Calls have no stream, so their delivery is None.
+    own = {None, *DELIVERIES} - {*VARIANTS}
     noticing = {
         trial.case
         for trial in trials
         if (is_caught(trial) or any(check.verdict == "may" for check in trial.checks))
-        and trial.delivery in (None, *DELIVERIES)
+        and trial.delivery in own
     }
     return tuple(dict.fromkeys(case for case in cases if case not in noticing))
 

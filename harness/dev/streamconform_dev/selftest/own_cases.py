@@ -12,6 +12,7 @@ from functools import partial
 
 from streamconform.model.result import TrialResult
 from streamconform.model.trial import AS_IS, AnyTrial
+from streamconform.run.grown import is_grown
 from streamconform.suite.kinds import Cell
 from streamconform_dev.selftest.execute import Group, Task, judge_trial, run_tasks
 from streamconform_dev.selftest.kill import is_caught
@@ -75,8 +76,8 @@ def _judge_place(
         own = {name for name in names if goals[name].kind in guarded[trial.case.id]}
         if own:
             judge(trial, own)
-    # Most bugs show whatever the delivery.
-    for trial in sorted(trials, key=lambda trial: trial.delivery not in (None, AS_IS)):
+    # Most bugs show whatever the delivery, and few only in huge streams, which take long.
+    for trial in sorted(trials, key=lambda trial: (is_grown(trial), trial.delivery not in (None, AS_IS))):
         if not uncaught:
             break
         judge(trial, {name for name in uncaught if goals[name].kind not in guarded[trial.case.id]})

@@ -132,7 +132,8 @@ class FailureRows:
             details["minimise"] = f"conform minimise {arguments}"
         if self.budget.take("details", len(json.dumps(details))):
             row |= details
-        if trial is not None and first.id not in self.wires:
+        # A huge stream does not fit on the page, and its short one is in the suite.
+        if trial is not None and trial.case.growth is None and first.id not in self.wires:
             self._add_wire(trial, first.id)
 
     def format_explain_command(self, result: TrialResult) -> str:

@@ -20,6 +20,8 @@ from streamconform.reports.causes import list_causes
 from streamconform.reports.describe import CLAIMS_TITLE, VERDICT_LABELS
 from streamconform.reports.html.data import LETTERS, SIGNS, results_to_json
 from streamconform.reports.html.source import read_suite
+from streamconform.reports.resources import COLUMNS as COLUMNS_OF_RESOURCES
+from streamconform.reports.resources import TITLE, list_resources
 from streamconform.reports.summary import (
     describe_claims,
     describe_incomplete,
@@ -89,6 +91,9 @@ def render(results: Results, baseline: Results | None = None) -> str:
             guide=GUIDE,
             headline=format_headline(results, causes),
             tone=_pick_tone(results),
+            resources=list_resources(results),
+            resource_columns=COLUMNS_OF_RESOURCES,
+            resources_title=TITLE,
             not_exposed=describe_not_exposed(results),
             claims=describe_claims(results)[:MAX_PROBLEMS],
             claims_title=CLAIMS_TITLE,

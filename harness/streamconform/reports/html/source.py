@@ -14,8 +14,7 @@ from streamconform.run.results import Results
 from streamconform.suite.catalog import read_catalog
 from streamconform.suite.evidence import Fact, find_facts
 from streamconform.suite.expand import make_trial
-from streamconform.suite.pulled import is_recorded
-from streamconform.suite.selection import SelectionSettings, find_sources
+from streamconform.suite.selection import SelectionSettings, add_optional, find_sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +44,9 @@ def read_suite(results: Results) -> Suite:
     settings = SelectionSettings(
         specs=header.selection.get("specs"),
         cassettes=header.selection.get("cassettes"),
-        recorded=any(map(is_recorded, judged)),
     )
     try:
-        sources = find_sources(settings)
+        sources = add_optional(find_sources(settings), judged)
         cases = read_catalog(sources).load(judged)
     except (ConformError, OSError, ValueError) as error:
         reason = escape_line(str(error).partition("\n")[0], 300)

@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from streamconform.apis import APIS
 from streamconform.model.capability import CALLED
 from streamconform.model.case import AnyCase, BehaviorCase, Case, RoundTripCase
-from streamconform.model.trial import AS_IS, Trial
+from streamconform.model.trial import AS_IS, Trial, is_fault
 from streamconform.reports.describe import describe_provenance
 from streamconform.suite.evidence import Fact
 from streamconform.wire.frames import Frame
@@ -61,7 +61,7 @@ def wire_to_json(trial: Trial, body: int) -> dict[str, Any]:
         "chunks": None if is_bytewise else [len(chunk) for chunk in trial.chunks[:MAX_CHUNKS]],
         "reads": len(trial.chunks),
         "times": _list_times(trial),
-        "broken": trial.derived is not None,
+        "broken": is_fault(trial.delivery),
     }
 
 
