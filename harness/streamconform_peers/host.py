@@ -93,23 +93,29 @@ def _collect_between_runs(adapter: Callable[[Any], dict[str, Any]]) -> Any:
     a run.
 
     An abort must not need garbage collection, which may come much later: what it leaves is never collected.
-    What the reader only abandons may need it, and is always examined.
+    What the reader only abandons may need it, and is examined in this run and the next two: a thread of the
+    library may still hold it.
     """
     gc.disable()
     gc.collect()
     gc.freeze()  # keeps the imported modules out of every later collection
     runs = itertools.count(1)
+    examined: list[int] = []
+    """The numbers of the runs after which all objects are examined."""
 
     @functools.wraps(adapter)
     def collecting_adapter(run: Any) -> dict[str, Any]:
         try:
             return adapter(run)
         finally:
+            number = next(runs)
             stop = (run.control or {}).get("stop")
+            if stop == "abandon":
+                examined[:] = range(number, number + 3)
             if stop in ("abort", "cancel"):
                 gc.freeze()
             else:
-                gc.collect(2 if stop or next(runs) % RUNS_PER_FULL_COLLECTION == 0 else 1)
+                gc.collect(2 if number in examined or number % RUNS_PER_FULL_COLLECTION == 0 else 1)
 
     return collecting_adapter
 

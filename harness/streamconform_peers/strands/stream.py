@@ -9,6 +9,7 @@ provider's counts do.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
@@ -50,7 +51,7 @@ def adapter(run: Any) -> dict[str, Any]:
                 [],
                 lambda: _build_outcome(run.api, answers[-1], None),
                 None,
-                lambda: _stream(run, _get_model(run), answers[-1]),
+                lambda: _Cancellable(run, answers[-1]),
             )
         else:
             asyncio.run(_collect(run, answers))
@@ -102,14 +103,32 @@ def _get_model(run: Any) -> Any:
     return MODEL_BUILDERS[run.api](run)
 
 
-async def _stream(run: Any, model: Any, answer: Answer) -> AsyncIterator[Any]:
+class _Cancellable:
+    """The events of an answer that is aborted by a signal, as an `Agent` does it."""
+
+    def __init__(self, run: Any, answer: Answer) -> None:
+        self._signal = threading.Event()
+        self._events = _stream(run, _get_model(run), answer, self._signal)
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self._events
+
+    async def aclose(self) -> None:
+        self._signal.set()
+        async for _ in self._events:
+            pass
+
+
+async def _stream(
+    run: Any, model: Any, answer: Answer, signal: threading.Event | None = None
+) -> AsyncIterator[Any]:
     """Yield each event, which `answer` has then."""
     tools = [
         {"name": name, "description": description or name, "inputSchema": {"json": dict(schema)}}
         for name, description, schema in request_reader.read_tools(run.request)
     ]
     messages = [{"role": "user", "content": [{"text": request_reader.read_prompt(run.request)}]}]
-    async for event in stream_messages(model, None, messages, tools):
+    async for event in stream_messages(model, None, messages, tools, cancel_signal=signal):
         answer.events.append(dict(event))
         if "stop" in event:
             answer.stop, answer.message, answer.usage, _ = event["stop"]
