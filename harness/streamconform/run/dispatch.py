@@ -51,7 +51,7 @@ class Dispatcher(Struct):
     """Whether the program sends events one by one; None until the first answer."""
     turns: Turns = field(default_factory=Turns)
     patience: int = 15
-    """How many times the time limit a trial may take in which a client waits before a retry, or reads a lot."""
+    """How many times the time limit a trial may take in which a client waits to retry, or reads a lot."""
 
     @property
     def is_timed(self) -> bool:
