@@ -273,7 +273,7 @@ class _Play:
                 assert isinstance(step.amount, int), "the schema allows nothing else"
                 await self._flood(step.amount, connection)
             case "wait":
-                await self._wait(step.amount)
+                await self._wait(step.amount, connection)
             case "end":
                 await self._stop_watching()  # what follows the end is the next request
                 await connection.write(self._held + http_reply.LAST_CHUNK)
@@ -316,13 +316,16 @@ class _Play:
                 await connection.write(chunk)
         self._exchange.note("sent", self._number, self._request, self._sent)
 
-    async def _wait(self, what: object) -> None:
+    async def _wait(self, what: object, connection: ClientConnection) -> None:
         exchange, number = self._exchange, self._number
         match what:
             case "answer":
                 is_over = await exchange.wait_until(lambda: exchange.has_answer or exchange.is_closed(number))
                 if is_over and not exchange.is_closed(number):
-                    # The adapter has answered; its client may close the connection later.
+                    # The adapter has answered; its client may close the connection later, such as a thread
+                    # that only the next frame wakes.
+                    if self._reply.answers:
+                        await self._send(self._sent + 1, connection)
                     await exchange.wait_until(lambda: exchange.is_closed(number), exchange.seconds * 10)
             case "requests":
                 count = exchange.expected_requests
