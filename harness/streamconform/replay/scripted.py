@@ -301,7 +301,7 @@ class _Play:
             case _:
                 return len(self._chunks)
 
-    async def _send(self, end: int, connection: ClientConnection, *, is_last: bool) -> None:
+    async def _send(self, end: int, connection: ClientConnection, *, is_last: bool = False) -> None:
         """Send the frames up to `end`, one per write, so that the streams of several requests interleave.
 
         The last frame of a body goes out with its end: for a client that stops reading at the terminal event,
