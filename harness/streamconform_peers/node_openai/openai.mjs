@@ -23,15 +23,14 @@ const STOP_REASONS = {
 
 const LIMITS = { maxLanes: 4, maxBufferedEvents: 2 ** 20, maxBufferedBytes: 2 ** 30 };
 
-serve(adapter);
+serve(adapter, buildClient);
+
+function buildClient({ url, key, maxRetries }) {
+  return new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries, timeout: TIMEOUT_SECONDS * 1000 });
+}
 
 async function adapter(run, answer) {
-  const client = new OpenAI({
-    baseURL: `${run.url}/v1`,
-    apiKey: run.key,
-    maxRetries: 0,
-    timeout: TIMEOUT_SECONDS * 1000,
-  });
+  const { client } = run;
   const { stream: _, ...params } = run.api === "openai-chat" ? { messages: [], ...run.request } : run.request;
   if (run.transport === "websocket") return readSocket(client, params, answer);
   if (run.api === "openai-chat")
@@ -128,7 +127,8 @@ async function readChat(client, params, answer) {
   const calls = new Map(); // maps a call's index to its block's index
   const done = new Set();
   try {
-    const stream = client.chat.completions.stream(params);
+    const stream = client.chat.completions.stream(params, { signal: answer.control.signal });
+    answer.control.own = () => stream.abort();
     stream.on("chunk", (chunk, current) => {
       snapshot = current;
       if (chunk.usage) answer.reportUsage(readUsage(chunk.usage));
@@ -149,6 +149,7 @@ async function readChat(client, params, answer) {
       const value = parseArguments(text); // a malformed call ends only when the stop reason is known
       if (value !== null) answer.endBlock(calls.get(index), { arguments: value, arguments_text: text, complete: true });
     });
+    await answer.control.readInLoop(stream);
     const completion = await stream.finalChatCompletion();
     answer.endOpenBlock();
     const [choice] = completion.choices;
