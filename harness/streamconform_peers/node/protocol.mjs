@@ -39,10 +39,10 @@ export function serve(adapter) {
 }
 
 async function runTrial(message, adapter) {
-  const { mode, base_url: url, api_key: key } = message.input;
+  const { mode, base_url: url, api_key: key, transport = "http" } = message.input;
   if (mode !== "http") return { skipped: { reason: `input mode ${mode} is not supported, only http` } };
   const { api, model, pricing } = message;
-  const run = { api, model, pricing, url, key, conversation: message.conversation, turns: message.turns ?? [] };
+  const run = { api, model, pricing, url, key, transport, conversation: message.conversation, turns: message.turns ?? [] };
   run.request = structuredClone(message.request ?? {});
   const above = message.digest_above;
   const wantsEvents = above === undefined && message.want.includes("events");

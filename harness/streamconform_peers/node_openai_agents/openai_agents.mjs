@@ -2,12 +2,18 @@
 // `run()` itself. The answer is the output of the event `response_done`. The provider's own events, inside `model` events, show
 // the steps, and the answer if it does not end.
 
-import { MaxTurnsExceededError, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner } from "@openai/agents";
+import {
+  MaxTurnsExceededError,
+  OpenAIChatCompletionsModel,
+  OpenAIResponsesModel,
+  OpenAIResponsesWSModel,
+  Runner,
+} from "@openai/agents";
 import OpenAI from "openai";
 import { readChunks, readOpenAIUsage } from "../node/chat_pieces.mjs";
 import { isOfCaller, ResultQueue } from "../node/conversation.mjs";
 import { describeError, parseArguments, readTools, restoreOrder, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
-import { readProviderError } from "../node/openai_errors.mjs";
+import { readErrorEvent, readProviderError } from "../node/openai_errors.mjs";
 import { convertItem, readUsage } from "../node/openai_items.mjs";
 import { buildOutcome, endCalls, handleEvent } from "../node/openai_responses.mjs";
 import { serve } from "../node/protocol.mjs";
@@ -22,7 +28,8 @@ async function adapter(run, answer) {
     maxRetries: 0,
     timeout: TIMEOUT_SECONDS * 1000,
   });
-  const Model = run.api === "openai-chat" ? OpenAIChatCompletionsModel : OpenAIResponsesModel;
+  const OfResponses = run.transport === "websocket" ? OpenAIResponsesWSModel : OpenAIResponsesModel;
+  const Model = run.api === "openai-chat" ? OpenAIChatCompletionsModel : OfResponses;
   const model = new Model(client, run.model);
   if (run.conversation) return converse(run, model, answer);
   const tools = readTools(run.request).map(([name, description, parameters]) => ({
@@ -146,8 +153,7 @@ async function readResponse(events, final, answer) {
     for await (const event of events) {
       response = event.response ?? response;
       handleEvent(event, answer, indexes);
-      if (event.type === "error")
-        failed = { status: "error", error: { type: event.code ?? null, message: event.message ?? null } };
+      if (event.type === "error") failed = { status: "error", error: readErrorEvent(event) };
     }
   } catch (error) {
     failed ??= describeError(error, readProviderError);

@@ -19,7 +19,8 @@ def _get_shared_client(make: Any, api_key: str, **retries: int) -> Any:
 def get_client(run: Any, make: Any = openai.OpenAI) -> Any:
     """Return the shared client of the class `make`, with the run's address."""
     client = _get_shared_client(make, run.api_key, **control.turn_off_retries(run, max_retries=0))
-    return client.with_options(base_url=f"{run.base_url}/v1")
+    name = "base_url" if run.transport == "http" else "websocket_base_url"
+    return client.with_options(**{name: f"{run.base_url}/v1"})
 
 
 def get_async_client(run: Any) -> Any:
