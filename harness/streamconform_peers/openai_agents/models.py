@@ -74,9 +74,8 @@ async def _collect(run: Any, answers: list[list[Any]]) -> None:
 def _build_client(run: Any) -> AsyncOpenAI:
     retries = control.turn_off_retries(run, max_retries=0)
     name = "base_url" if run.transport == "http" else "websocket_base_url"
-    return AsyncOpenAI(
-        **{name: f"{run.base_url}/v1"}, api_key=run.api_key, timeout=TIMEOUT_SECONDS, **retries
-    )
+    address = {name: f"{run.base_url}/v1"}
+    return AsyncOpenAI(**address, api_key=run.api_key, timeout=TIMEOUT_SECONDS, **retries)
 
 
 @control.keep_by_run
