@@ -90,7 +90,8 @@ def test_peers_run_on_the_node_beside_them_and_the_last_one_takes_it_along(tmp_p
     )
     for peer in (first, second):
         (root / peer.key / "node_modules").mkdir(parents=True)
-        (root / peer.key / environments.MANIFEST).write_text('{"by": "1", "distributions": {}}')
+        manifest = {"by": "1", "requirements": peer.requirements, "distributions": {}}
+        (root / peer.key / environments.MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(node_package.ImplementationError, match=r"Node\.js .* is not installed; run `conform"):
         environments.build_command("node-openai")
     program = install_tiny_runtime(root)
