@@ -45,7 +45,16 @@ async function runTrial(message, adapter, buildClient) {
   const { mode, base_url: url, api_key: key, transport = "http" } = message.input;
   if (mode !== "http") return { skipped: { reason: `input mode ${mode} is not supported, only http` } };
   const { api, model, pricing, control = {} } = message;
-  const run = { api, model, pricing, url, key, transport, conversation: message.conversation, turns: message.turns ?? [] };
+  const run = {
+    api,
+    model,
+    pricing,
+    url,
+    key,
+    transport,
+    conversation: message.conversation,
+    turns: message.turns ?? [],
+  };
   run.request = structuredClone(message.request ?? {});
   run.maxRetries = control.retries === "default" ? undefined : 0;
   const above = message.digest_above;
