@@ -56,6 +56,7 @@ docs-fast: $(VENV)/.dev ## The same without the self-test, which takes minutes
 
 selftest: $(VENV)/.base ## Judge the suite itself with broken parsers
 	$(BIN)/conform dev selftest
+	$(BIN)/conform dev selftest --deliver variants
 
 selftest-nightly: $(VENV)/.base ## The same with every case for every parser, and the numbers of cases that catch something
 	$(BIN)/conform dev selftest --full

@@ -42,6 +42,7 @@ MODULES: Final = (
     "request_messages",
     "request_options",
     "replays",
+    "behaviors",
     "request_settings",
     "every_api",
     "borders",

@@ -36,6 +36,10 @@ def _candidates(payload: Payload) -> list[Payload]:
     return [candidate for candidate in payload.get("candidates") or () if isinstance(candidate, dict)]
 
 
+def _calls(payload: Payload) -> list[Payload]:
+    return [object_at(part, "functionCall") for part in _parts(payload)]
+
+
 def _parts(payload: Payload) -> list[Payload]:
     return [
         part
@@ -184,6 +188,7 @@ def ids_required(payload: Payload) -> Payload:
     if (
         any("index" not in candidate for candidate in _candidates(payload))
         or any(not call.get("id") for call in message.get("tool_calls") or ())
+        or any(not call.get("id") and "name" in call for call in _calls(payload))
         or (payload.get("event_type") == "interaction.status_update" and "interaction_id" not in payload)
     ):
         raise BrokenPayloadError("no id or index")

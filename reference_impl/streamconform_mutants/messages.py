@@ -79,6 +79,15 @@ def cache_counts_required(payload: Payload) -> Payload:
     return payload
 
 
+@mutants.payloads(*_ALL, kind="absent-fatal", fails=GIVES_UP)
+def empty_fragment_fatal(payload: Payload) -> Payload:
+    """Fails on an empty fragment of a call's input."""
+    delta = object_at(payload, "delta")
+    if "" in (delta.get("partial_json"), object_at(delta, "toolUse").get("input")):
+        raise BrokenPayloadError("an empty fragment")
+    return payload
+
+
 @mutants.decoder("bedrock-converse", kind="absent-fatal", paths=("document",), fails=GIVES_UP)
 class SequenceRequired:
     """Fails if the stop sequence for which the request asked is null."""
@@ -244,6 +253,24 @@ class StrayEventFatal:
             if is_stray:
                 raise BrokenPayloadError("an event of a block that is not open")
             self.states[index] = state
+        super().read(payload)  # type: ignore[misc]
+
+
+@mutants.decoder("anthropic-messages", kind="order-trusted", fails=GIVES_UP)
+class OpenBlockFatal:
+    """Fails on the start of a block while another one is open."""
+
+    def begin(self) -> None:
+        self.opened: set[Any] = set()
+        super().begin()  # type: ignore[misc]
+
+    def read(self, payload: Payload) -> None:
+        if payload.get("type") == "content_block_start":
+            if self.opened:
+                raise BrokenPayloadError("another block is open")
+            self.opened.add(payload.get("index"))
+        elif payload.get("type") == "content_block_stop":
+            self.opened.discard(payload.get("index"))
         super().read(payload)  # type: ignore[misc]
 
 

@@ -212,6 +212,17 @@ def think_tags_expected(outcome: Json) -> None:
             block |= {"type": "thinking", "redacted": False, "signature": None}
 
 
+@mutants.payloads("openai-chat", kind="absent-fatal", fails=GIVES_UP)
+def empty_content_fatal(payload: Payload) -> Payload:
+    """Fails on an empty text, or an empty fragment of arguments, without anything else."""
+    for choice in _choices(payload):
+        delta = object_at(choice, "delta")
+        functions = [object_at(call, "function") for call in delta.get("tool_calls") or ()]
+        if [*delta.values()] == [""] or {"arguments": ""} in functions:
+            raise BrokenPayloadError("an empty delta")
+    return payload
+
+
 @mutants.payloads("cohere-chat", kind="absent-fatal", fails=GIVES_UP)
 def empty_delta_fatal(payload: Payload) -> Payload:
     """Takes an empty text or fragment for a missing one, and fails."""

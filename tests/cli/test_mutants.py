@@ -75,6 +75,18 @@ def test_the_self_test_of_a_case_that_catches_nothing_succeeds(tmp_path):
     )
 
 
+def test_the_self_test_of_variants_lists_what_each_catches_and_the_stream_itself_does_not(tmp_path):
+    where = ("-k", "openai-chat/tool-calls/parallel-calls", "--deliver", "variants")
+    ran = Project(tmp_path).run("dev", "selftest", *where)
+    assert ran.code == 0, ran.out
+    *rows, total = ran.out.splitlines()
+    caught = {row.split()[1]: row.split(maxsplit=2)[2] for row in rows}
+    assert "repeated-name-joined" in caught["names-repeated"]
+    assert "bare-fragments-to-the-first" in caught["fragments-bare"]
+    catching = [row for row in rows if not row.endswith("catches no mutant")]
+    assert total == f"{len(catching)} of {len(rows)} variants catch mutants that pass without it"
+
+
 def test_the_self_test_fails_for_a_mutant_that_nothing_catches(tmp_path):
     where = ("--mutant", "v1-calls-ignored", "-k", "cohere-chat/text/**", "--deliver", "fast")
     ran = Project(tmp_path).run("dev", "selftest", *where)

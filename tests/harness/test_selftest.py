@@ -11,7 +11,7 @@ import pytest
 from streamconform.adapters.connect import connect
 from streamconform.model.case import CallCase
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip
+from streamconform.model.trial import AS_IS, VARIANTS, AnyTrial, Call, RoundTrip
 from streamconform.resources import find_bundled
 from streamconform.run.plan import Settings
 from streamconform.run.session import Progress, RunRequest, execute_run
@@ -23,6 +23,13 @@ from streamconform_dev.selftest.groups import group_mutants
 from streamconform_dev.selftest.kill import Expected, Unproven, find_idle_cases, find_unproven, make_matrix
 from streamconform_dev.selftest.own_cases import Goal, Guarded, run_own_cases
 from streamconform_dev.selftest.replay import fails_round_trip
+from streamconform_dev.selftest.variants import (
+    MAX_STREAMS,
+    add_originals,
+    choose_few,
+    find_caught,
+    list_variants,
+)
 from streamconform_mutants import MUTANTS
 from streamconform_reference import adapter as reference
 
@@ -93,6 +100,32 @@ def test_a_right_parser_leaves_every_case_idle():
     (found,) = run_groups([group], 1, SECONDS)
     assert found == []
     assert find_idle_cases(group.case_ids, found) == group.case_ids
+
+
+def test_a_variant_proves_no_guard_and_leaves_its_case_idle():
+    (case,) = (case for case in bundled_suite.streams() if case.id == f"{API}/tool-calls/parallel-calls")
+    trials = tuple(expand([case], VARIANTS, "bytes", 0, "none"))
+    (found,) = run_groups([make_group({"one": MUTANTS["indexes-from-zero"].adapter}, trials)], 1, SECONDS)
+    assert [result.delivery for result in found] == ["indexes-from-one"]
+    assert find_idle_cases([case.id], found) == (case.id,)
+
+
+def test_a_variant_catches_only_mutants_that_read_the_stream_itself():
+    (case,) = (case for case in bundled_suite.streams() if case.id == f"{API}/tool-calls/parallel-calls")
+    names = ("indexes-from-zero", "last-call-only")
+    trials = tuple(add_originals(expand([case], VARIANTS, "bytes", 0, "none"), 0))
+    groups = [make_group({name: MUTANTS[name].adapter for name in names}, trials)]
+    caught = find_caught(groups, run_groups(groups, 1, SECONDS))
+    assert caught == {(API, "indexes-from-one"): {"indexes-from-zero"}}
+    assert (API, "ids-repeated") in list_variants(trials)
+
+
+def test_a_self_test_of_variants_takes_some_streams_of_each():
+    trials = tuple(expand(bundled_suite.streams(), ("ids-repeated", "half-pairs"), "bytes", 0, "none"))
+    chosen = [*choose_few(trials)]
+    assert list_variants(chosen) == list_variants(trials)
+    assert len(chosen) < len(trials) / 2
+    assert len({trial.case.id.split("/")[1] for trial in chosen}) > MAX_STREAMS / 2
 
 
 def test_a_case_whose_level_is_may_is_not_idle_if_a_mutant_differs_in_it():

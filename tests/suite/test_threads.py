@@ -173,6 +173,7 @@ def test_a_thread_about_one_api_is_no_source_for_a_case_of_another():
         ("document", {"document", "round trip"}),
         ("request", {"request", "round trip"}),
         ("replay", {"request", "round trip"}),
+        ("behavior", {"behavior"}),
         ("server", {"stream", "document", "round trip"}),
         ("function", set()),
     ],
@@ -180,7 +181,7 @@ def test_a_thread_about_one_api_is_no_source_for_a_case_of_another():
 def test_a_thread_guards_only_cases_that_can_notice_its_bug(path, guarded):
     thread = Thread("A call is lost.", "2026-11-22", ("part-lost",), ("openai-chat",), (path,))
     cases = {_name_path(case): case for case in bundled_suite.cases() if case.api == "openai-chat"}
-    assert cases.keys() == {"stream", "document", "request", "round trip"}
+    assert cases.keys() == {"stream", "document", "request", "round trip", "behavior"}
     assert {name for name, case in cases.items() if thread.find_misfit(case) is None} == guarded
     assert thread.find_misfit(cases["request"]) in (
         None,

@@ -71,6 +71,8 @@ class HttpInput:
     """
     stream: bool = True
     """False if the client must request a non-streaming answer."""
+    control: Mapping[str, Any] | None = None
+    """What to do besides reading the answer, for adapters that claim it: see docs/behavior.md."""
 
 
 AdapterInput = BytesInput | HttpInput

@@ -11,7 +11,7 @@ from binascii import b2a_base64
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from streamconform._version import __version__
 from streamconform.adapters import json_line, proxy_view
@@ -32,7 +32,7 @@ from streamconform.model.capability import CALLED, CAPABILITIES, Claims
 from streamconform.model.case import Case, Turn
 from streamconform.model.growth import DIGEST_ABOVE
 from streamconform.model.result import Raised
-from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import AnyTrial, Behavior, Call, RoundTrip, Trial
 from streamconform.printable import escape_line, escape_unprintable
 from streamconform.schemas import find_problems
 
@@ -41,6 +41,8 @@ MAX_LINE: Final = 64 * 1024 * 1024
 """Maximum bytes in a line from a program: four times the largest body, because events repeat the content."""
 MAX_EVENTS: Final = 1_000_000
 """Maximum events per run; the largest body, delivered byte by byte, has fewer."""
+MAX_OUTCOMES: Final = 1000
+"""Maximum outcomes of one run."""
 MAX_BLOCKS: Final = 100_000
 """Maximum content blocks per outcome: about as many empty tool calls as would fit in the largest body."""
 
@@ -198,11 +200,30 @@ def encode_request(id_: str, trial: AnyTrial, *, events: bool, feed: Feed = BYTE
     """
     if isinstance(trial, Trial):
         return encode_run(id_, trial, events=events, feed=feed)
+    if isinstance(trial, Behavior):
+        return _encode_behavior(id_, trial, feed)
     if feed.input == "http":
         head = {"op": "run", "id": id_, "want": ["outcome"]}
         return _encode_line(head | _conversation_members(trial) | {"input": _http_input(feed)})
     assert isinstance(trial, Call), "round trips are played one request at a time, or over HTTP"
     return encode_call(id_, trial)
+
+
+CONTINUE: Final = "/continue"
+"""The path, below the base URL of a trial about behavior, that the adapter gets to wait for the server."""
+
+
+def _encode_behavior(id_: str, trial: Behavior, feed: Feed) -> bytes:
+    """Return the `run` line for a trial about behavior."""
+    case = trial.case.main
+    control: dict[str, Any] = to_builtins(trial.case.control)
+    url = f"{feed.base_url}{CONTINUE}"
+    if "pause" in control:
+        control["pause"] = {**control["pause"], "url": url}
+    elif control.get("after") == 0:
+        control["url"] = url
+    head = f'{{"op":"run","id":{json.dumps(id_)},"want":["outcome"],"control":{json.dumps(control)},'
+    return head.encode() + _encode_case(case, _http_input(feed))
 
 
 def _conversation_members(trial: Call | RoundTrip) -> dict[str, Any]:
@@ -388,6 +409,8 @@ def _parse_answer(message: Mapping[str, Any], line: bytes) -> Answer:
             not_json = _parse_not_json(message)
             earlier = () if first is None else (first,)
             return Observation(outcome, events, counts, deviations, earlier, raised=raised, not_json=not_json)
+        case {"outcomes": [_, *_] as outcomes} if len(outcomes) <= MAX_OUTCOMES:
+            return Observation(outcomes[0], raised=raised, outcomes=tuple(outcomes))
         case {"output": output}:
             return Output(output)
         case {"skipped": {"reason": str(reason)}}:

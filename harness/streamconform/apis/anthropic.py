@@ -15,6 +15,15 @@ from streamconform.apis.request_forms import (
     has_member,
     map_messages,
 )
+from streamconform.apis.variants import (
+    Payloads,
+    Place,
+    Rewritten,
+    Variant,
+    add_empty_deltas,
+    find_text,
+    split_pairs,
+)
 
 OBJECTS: Final = (
     (),
@@ -99,6 +108,46 @@ def count_ended_calls(payloads: Sequence[Payload]) -> int:
     return sum(
         payload.get("type") == "content_block_stop" and payload.get("index") in calls for payload in payloads
     )
+
+
+def find_piece(payload: Payload) -> Place | None:
+    """Return the place of the text in a delta."""
+    if payload.get("type") != "content_block_delta":
+        return None
+    return find_text(payload, [("delta", key) for key in (*TEXT_KEYS, *DELTA_KEYS)])
+
+
+def find_fragment(payload: Payload) -> Place | None:
+    """Return the place of the text in a delta of which Anthropic sends empty ones, too."""
+    place = find_piece(payload)
+    return None if place == ("delta", "text") else place
+
+
+HALF_PAIRS: Final = Variant(level="should", sources=("elizaOS/eliza#30904",), rewrite=split_pairs(find_piece))
+EMPTY_DELTAS: Final = Variant(
+    level="must",
+    sources=("first-fragment-may-be-empty", "tool-input-fragments", "thinking-display-omitted"),
+    rewrite=add_empty_deltas(find_fragment),
+)
+
+
+def end_blocks_twice(payload: Payload) -> Sequence[Payload]:
+    """Send the end of a block twice."""
+    return (payload, payload) if payload.get("type") == "content_block_stop" else (payload,)
+
+
+def end_blocks_late(payloads: Payloads) -> Rewritten | None:
+    """Move the ends of all blocks to the last of them."""
+    stops = [n for n, payload in enumerate(payloads) if payload.get("type") == "content_block_stop"]
+    starts = [payload for payload in payloads if payload.get("type") == "content_block_start"]
+    indexes = [payload.get("index") for payload in starts]
+    if indexes != list(range(len(stops))) or any(payloads[n].get("index") not in indexes for n in stops):
+        return None
+    last = stops[-1] if stops else -1
+    return [
+        [payloads[stop] for stop in stops] if n == last else [] if n in stops else [payload]
+        for n, payload in enumerate(payloads)
+    ]
 
 
 def canonical(body: Json) -> Json:

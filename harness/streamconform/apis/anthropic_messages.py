@@ -22,6 +22,7 @@ from streamconform.apis.api import (
     TokenCounting,
     require,
 )
+from streamconform.apis.variants import Variant, map_payloads
 from streamconform.wire import sse
 from streamconform.wire.reframe import write_named_events
 
@@ -123,4 +124,16 @@ API: Final = Api(
         call_arguments={"value": 26.2, "to": "km"},
     ),
     reducing=anthropic.REDUCING,
+    variants={
+        "half-pairs": anthropic.HALF_PAIRS,
+        "empty-deltas": anthropic.EMPTY_DELTAS,
+        "ends-late": Variant(
+            level="should", sources=("llama-cpp-blocks-overlap",), rewrite=anthropic.end_blocks_late
+        ),
+        "ends-twice": Variant(
+            level="should",
+            sources=("BerriAI/litellm#37273",),
+            rewrite=map_payloads(anthropic.end_blocks_twice),
+        ),
+    },
 )

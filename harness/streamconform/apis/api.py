@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct, field
 
 from streamconform.apis.payloads import Payload
+from streamconform.apis.variants import Variants
 from streamconform.model.capability import Capability
 from streamconform.model.case import Case, Level
 from streamconform.model.cassette import Request
@@ -384,6 +385,8 @@ class Api(Struct, frozen=True, kw_only=True):
     never receives any, so it is not judged on thoughts.
     """
     reducing: Reducing = field(default_factory=Reducing)
+    variants: Variants = field(default_factory=dict)
+    """The deliveries of `VARIANTS` that servers of the API really send."""
     vendor_payloads: Mapping[str, Json] = field(default_factory=dict)
     """For vendors that document a restricted form of the API: a JSON Schema of the payloads in their answers.
     Their own clients are judged only on streams that match it."""

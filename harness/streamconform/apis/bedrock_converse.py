@@ -23,6 +23,15 @@ from streamconform.apis.api import (
 )
 from streamconform.apis.payloads import Payload, as_object
 from streamconform.apis.request_forms import drop_nulls
+from streamconform.apis.variants import (
+    Place,
+    Variant,
+    add_empty_deltas,
+    expect_any_end,
+    find_text,
+    map_payloads,
+    split_pairs,
+)
 from streamconform.wire import eventstream
 from streamconform.wire.reframe import write_messages
 
@@ -44,6 +53,39 @@ def _count_ended_calls(payloads: Sequence[Payload]) -> int:
         payload.get("contentBlockIndex") in calls and not {"start", "delta"} & payload.keys()
         for payload in payloads
     )
+
+
+def _find_piece(payload: Payload) -> Place | None:
+    return find_text(payload, [("delta", "text"), _INPUT, ("delta", "reasoningContent", "text")])
+
+
+def _find_fragment(payload: Payload) -> Place | None:
+    return find_text(payload, [_INPUT])
+
+
+_INPUT: Final = ("delta", "toolUse", "input")
+
+
+def _leave_out_ends(payload: Payload) -> Sequence[Payload]:
+    """Leave out `contentBlockStop`, the only event with an index and nothing else."""
+    ends_block = "contentBlockIndex" in payload and not {"start", "delta"} & payload.keys()
+    return () if ends_block else (payload,)
+
+
+_VARIANTS: Final = {
+    "half-pairs": Variant(level="should", sources=("elizaOS/eliza#30904",), rewrite=split_pairs(_find_piece)),
+    "empty-deltas": Variant(
+        level="must",
+        sources=("call-input-first-fragment-is-empty",),
+        rewrite=add_empty_deltas(_find_fragment),
+    ),
+    "ends-absent": Variant(
+        level="should",
+        sources=("maximhq/bifrost#4262",),
+        rewrite=map_payloads(_leave_out_ends),
+        expect=expect_any_end,
+    ),
+}
 
 
 def _stream(model: str) -> Iterator[Json]:
@@ -157,4 +199,5 @@ API: Final = Api(
         call_arguments={"city": "Paris"},
     ),
     reducing=Reducing(block_index=("contentBlockIndex",)),
+    variants=_VARIANTS,
 )

@@ -118,4 +118,5 @@ API: Final = Api(
         call_arguments={"harbor": "Oban"},
     ),
     reducing=anthropic.REDUCING,
+    variants={"half-pairs": anthropic.HALF_PAIRS, "empty-deltas": anthropic.EMPTY_DELTAS},
 )

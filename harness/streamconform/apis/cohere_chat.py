@@ -25,6 +25,7 @@ from streamconform.apis.api import (
 )
 from streamconform.apis.payloads import Payload, as_objects
 from streamconform.apis.request_forms import drop_nulls, map_messages, with_content_parts
+from streamconform.apis.variants import Place, Variant, find_text, split_pairs
 from streamconform.model.trial import Framing
 from streamconform.wire import ndjson, sse
 from streamconform.wire.reframe import write_lines, write_named_events
@@ -54,6 +55,19 @@ def _canonical(body: Json) -> Json:
     made = drop_nulls(body)
     made["messages"] = map_messages(made.get("messages"), with_content_parts)
     return made
+
+
+_MESSAGE: Final = ("delta", "message")
+_PIECES: Final = (
+    (*_MESSAGE, "content", "text"),
+    (*_MESSAGE, "content", "thinking"),
+    (*_MESSAGE, "tool_plan"),
+    (*_MESSAGE, "tool_calls", "function", "arguments"),
+)
+
+
+def _find_piece(payload: Payload) -> Place | None:
+    return find_text(payload, _PIECES) if str(payload.get("type")).endswith("-delta") else None
 
 
 _USAGE: Final[Json] = {
@@ -211,4 +225,9 @@ API: Final = Api(
         kept=frozenset({"event_type", "is_finished"}),  # the fields of v1
         block_index=("index",),
     ),
+    variants={
+        "half-pairs": Variant(
+            level="should", sources=("elizaOS/eliza#30904",), rewrite=split_pairs(_find_piece)
+        ),
+    },
 )

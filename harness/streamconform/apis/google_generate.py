@@ -24,6 +24,17 @@ from streamconform.apis.api import (
     require,
 )
 from streamconform.apis.payloads import Payload, as_object, as_objects
+from streamconform.apis.variants import (
+    Place,
+    Variant,
+    drop,
+    expect_any_id,
+    find_text,
+    map_payloads,
+    read_at,
+    set_at,
+    split_pairs,
+)
 from streamconform.model.trial import Framing
 from streamconform.wire import json_array, sse
 from streamconform.wire.reframe import write_events
@@ -49,6 +60,32 @@ def _count_ended_calls(payloads: Sequence[Payload]) -> int:
     )
     calls = [as_object(part["functionCall"]) for part in parts if "functionCall" in part]
     return len([call for call in calls if call.get("willContinue") is not True])
+
+
+_PARTS: Final = ("candidates", 0, "content", "parts")
+_TEXT: Final = (*_PARTS, 0, "text")
+
+
+def _find_piece(payload: Payload) -> Place | None:
+    """Return the place of the text in a chunk that has one candidate with one part, and does not end it."""
+    candidates = as_objects(payload.get("candidates"))
+    parts = as_objects(read_at(payload, _PARTS))
+    if len(candidates) != 1 or candidates[0].get("finishReason") or len(parts) != 1:
+        return None
+    return find_text(payload, [_TEXT]) if not parts[0].keys() - {"text", "thought"} else None
+
+
+def _leave_out_ids(payload: Payload) -> Sequence[Payload]:
+    """Leave out the ids of calls."""
+    parts = read_at(payload, _PARTS)
+    if not as_objects(parts):
+        return (payload,)
+    return (set_at(payload, _PARTS, [_leave_out_id(part) for part in parts]),)
+
+
+def _leave_out_id(part: Any) -> Any:
+    call = as_object(as_object(part).get("functionCall"))
+    return {**part, "functionCall": drop(call, "id")} if "id" in call else part
 
 
 def _wants_sse(target: Target) -> bool:
@@ -282,4 +319,15 @@ API: Final = Api(
         call_arguments={"city": "Porto", "unit": "celsius"},
     ),
     reducing=Reducing(kept=frozenset({"data", "mimeType"})),  # of inline data
+    variants={
+        "half-pairs": Variant(
+            level="should", sources=("elizaOS/eliza#30904",), rewrite=split_pairs(_find_piece)
+        ),
+        "ids-absent": Variant(
+            level="should",
+            sources=("call-id-is-optional",),
+            rewrite=map_payloads(_leave_out_ids),
+            expect=expect_any_id,
+        ),
+    },
 )

@@ -26,6 +26,7 @@ from streamconform.apis.api import (
 )
 from streamconform.apis.payloads import Payload, as_object, read_payload
 from streamconform.apis.request_forms import as_parts, drop_nulls, map_messages
+from streamconform.apis.variants import Place, Variant, find_text, split_pairs
 from streamconform.wire import sse
 
 _TERMINALS: Final = ("interaction.completed", "interaction.complete", "error")
@@ -48,6 +49,13 @@ def _count_ended_calls(payloads: Sequence[Payload]) -> int:
     return sum(
         payload.get("event_type") == "step.stop" and payload.get("index") in calls for payload in payloads
     )
+
+
+_PIECES: Final = (("delta", "text"), ("delta", "arguments"), ("delta", "content", "text"))
+
+
+def _find_piece(payload: Payload) -> Place | None:
+    return find_text(payload, _PIECES) if payload.get("event_type") == "step.delta" else None
 
 
 def _write(payloads: Iterable[bytes]) -> bytes:
@@ -202,4 +210,9 @@ API: Final = Api(
         call_arguments={"harbor": "Oban"},
     ),
     reducing=Reducing(block_index=("index",)),
+    variants={
+        "half-pairs": Variant(
+            level="should", sources=("elizaOS/eliza#30904",), rewrite=split_pairs(_find_piece)
+        ),
+    },
 )

@@ -25,6 +25,17 @@ from streamconform.apis.api import (
 )
 from streamconform.apis.payloads import Payload, as_object, as_objects
 from streamconform.apis.request_forms import drop_nulls
+from streamconform.apis.variants import (
+    Place,
+    Variant,
+    drop,
+    expect_any_id,
+    find_text,
+    map_payloads,
+    read_at,
+    set_at,
+    split_pairs,
+)
 from streamconform.wire import ndjson
 from streamconform.wire.reframe import write_lines
 
@@ -36,6 +47,28 @@ def _is_terminal(payload: Payload) -> bool:
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
     # A call arrives complete, so it has ended.
     return sum(len(as_objects(as_object(payload.get("message")).get("tool_calls"))) for payload in payloads)
+
+
+_CALLS: Final = ("message", "tool_calls")
+
+
+def _find_piece(payload: Payload) -> Place | None:
+    if payload.get("done") or read_at(payload, _CALLS):
+        return None
+    return find_text(payload, [("message", "content"), ("message", "thinking")])
+
+
+def _leave_out_ids(payload: Payload) -> Sequence[Payload]:
+    """Leave out the ids of calls."""
+    calls = as_objects(read_at(payload, _CALLS))
+    return (set_at(payload, _CALLS, [drop(call, "id") for call in calls]),) if calls else (payload,)
+
+
+def _leave_out_indexes(payload: Payload) -> Sequence[Payload]:
+    """Leave out the indexes of calls."""
+    calls = as_objects(read_at(payload, _CALLS))
+    made = [{**call, "function": drop(as_object(call.get("function")), "index")} for call in calls]
+    return (set_at(payload, _CALLS, made),) if calls else (payload,)
 
 
 _MILLISECOND: Final = 1_000_000
@@ -155,4 +188,20 @@ API: Final = Api(
         call_name="get_weather",
         call_arguments={"city": "Oslo"},
     ),
+    variants={
+        "half-pairs": Variant(
+            level="should", sources=("elizaOS/eliza#30904",), rewrite=split_pairs(_find_piece)
+        ),
+        "ids-absent": Variant(
+            level="should",
+            sources=("arguments-are-an-object",),
+            rewrite=map_payloads(_leave_out_ids),
+            expect=expect_any_id,
+        ),
+        "indexes-absent": Variant(
+            level="should",
+            sources=("arguments-are-an-object",),
+            rewrite=map_payloads(_leave_out_indexes),
+        ),
+    },
 )

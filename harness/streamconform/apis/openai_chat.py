@@ -23,6 +23,7 @@ from streamconform.apis.api import (
     SmokeStreams,
     require,
 )
+from streamconform.apis.openai_chat_variants import CHAT_VARIANTS
 from streamconform.apis.openai_chat_vendors import VENDOR_ERRORS, VENDOR_PAYLOADS
 from streamconform.apis.payloads import Payload, as_objects
 from streamconform.apis.request_forms import as_parts, drop_nulls, map_messages
@@ -207,6 +208,7 @@ API: Final = Api(
         kept=frozenset({"code", "param"}),  # fields of errors
         block_index=("choices", 0, "delta", "tool_calls", 0, "index"),
     ),
+    variants=CHAT_VARIANTS,
     vendor_payloads=VENDOR_PAYLOADS,
     vendor_errors=VENDOR_ERRORS,
 )

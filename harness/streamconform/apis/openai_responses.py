@@ -25,6 +25,7 @@ from streamconform.apis.api import (
     SmokeStreams,
     require,
 )
+from streamconform.apis.openai_responses_variants import RESPONSES_VARIANTS
 from streamconform.apis.payloads import Payload, as_object
 from streamconform.apis.request_forms import as_parts, declares_tool, drop_nulls, map_messages
 from streamconform.wire import sse
@@ -280,4 +281,5 @@ API: Final = Api(
         },
         final_items=("response", "output"),
     ),
+    variants=RESPONSES_VARIANTS,
 )

@@ -178,7 +178,7 @@ SELECTION_OPTIONS: Final = (
         "--faults",
         type=commands.Choice(CHOICES["faults"]),
         help="Which faults to apply to each stream; `one` is one of each kind. "
-        "[default: none with --deliver fast, one with standard, all with full]",
+        "[default: none with --deliver fast and variants, one with standard, all with full]",
     ),
     click.option(
         "--recorded",

@@ -10,8 +10,9 @@ from streamconform.delivery.deliver import deliver
 from streamconform.delivery.faults import break_stream
 from streamconform.delivery.recent import Recent
 from streamconform.delivery.stream import read_stream
+from streamconform.delivery.variants import vary
 from streamconform.model.case import Case
-from streamconform.model.trial import Delivered, is_fault
+from streamconform.model.trial import VARIANTS, Delivered, is_fault
 
 MAX_MADE: Final = 8
 """The number of trials whose bytes are remembered: a trial is sent, judged and explained in a row."""
@@ -37,6 +38,10 @@ _MADE: Final = Recent[Delivered](MAX_MADE)
 
 def _make(case: Case, delivery: str, seed: str) -> Delivered:
     stream = read_stream(case)
-    return (
-        break_stream(stream, delivery) if is_fault(delivery) else Delivered(deliver(stream, delivery, seed))
-    )
+    if is_fault(delivery):
+        return break_stream(stream, delivery)
+    if delivery in VARIANTS:
+        varied = vary(stream, delivery)
+        assert varied is not None, "only the variants that a stream has are listed"
+        return varied
+    return Delivered(deliver(stream, delivery, seed))

@@ -35,6 +35,10 @@ Capability = Literal[
     "partial_json",
     "assemble",
     "count_tokens",
+    "abort",
+    "retries",
+    "concurrency",
+    "backpressure",
 ]
 
 CAPABILITIES: frozenset[Capability] = frozenset(get_args(Capability))
@@ -62,6 +66,10 @@ CLAIMED_BY_NAME: Final[Claims] = frozenset(
         "partial_json",
         "assemble",
         "count_tokens",
+        "abort",
+        "retries",
+        "concurrency",
+        "backpressure",
     }
 )
 """Capabilities that must be claimed by name.

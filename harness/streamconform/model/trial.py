@@ -1,4 +1,4 @@
-"""Trials (a case with a delivery or fault, a function call, a round trip), and the deliveries and faults."""
+"""Trials (a case with a delivery or fault, a call, a round trip, a script), and the deliveries and faults."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Final, Literal, Protocol
 
 from msgspec import Struct
 
-from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level, RoundTripCase
+from streamconform.model.case import LEVELS, BehaviorCase, CallCase, Case, Expectation, Level, RoundTripCase
 
 Framing = Literal["sse", "ndjson", "json_array", "eventstream", "invoke_stream", "document"]
 """`invoke_stream` is an `eventstream` whose messages contain base64-encoded model events. `document` is a
 body that is not in the API's framing, such as a JSON error or an HTML page.
 """
 Input = Literal["bytes", "push", "http"]
-DeliverySet = Literal["fast", "standard", "full"]
+DeliverySet = Literal["fast", "standard", "full", "variants"]
 FaultSet = Literal["none", "one", "all"]
 
 
@@ -66,8 +66,33 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
         Delivery("gzip", "should", "compressed with gzip", ANY, HTTP),
         Delivery("cr", "may", "every line ends in CR", SSE),
         Delivery(WINDOWS, "must", "one byte per chunk near places where parsers go wrong, else uncut", ANY),
+        Delivery("half-pairs", "should", "deltas that end and begin with half of a surrogate pair"),
+        Delivery("empty-deltas", "must", "an empty delta before every delta"),
+        Delivery("ids-absent", "should", "no ids of calls or items"),
+        Delivery("ids-empty", "should", "an empty id in every fragment of a call"),
+        Delivery("ids-repeated", "should", "the id in every fragment of a call"),
+        Delivery("ids-rotate", "should", "a new id of the same call or item in every fragment or event"),
+        Delivery("ids-shared", "should", "the same id for every call"),
+        Delivery("nulls-repeated", "should", "a null id and name in all fragments of a call but the first"),
+        Delivery("indexes-absent", "should", "no indexes of calls or items"),
+        Delivery("indexes-from-one", "should", "indexes that begin at 1"),
+        Delivery("indexes-shared", "should", "index 0 for every call"),
+        Delivery("names-repeated", "should", "the name in every fragment of a call"),
+        Delivery("names-empty", "should", "an empty name in all fragments of a call but the first"),
+        Delivery("names-late", "should", "the name in the second fragment of a call"),
+        Delivery("names-in-pieces", "may", "half of the name in each of the first two fragments of a call"),
+        Delivery("fragments-bare", "should", "neither index nor id in all fragments of a call but the first"),
+        Delivery("deltas-absent", "should", "the arguments of calls only in the events that end them"),
+        Delivery("ends-absent", "should", "no ends of blocks"),
+        Delivery("ends-late", "should", "the ends of all blocks behind the last one"),
+        Delivery("ends-twice", "should", "the end of every block twice"),
+        Delivery("ends-unknown", "should", "the end of an item that never began"),
+        Delivery("fragments-together", "should", "two fragments of one call in each chunk"),
     )
 }
+
+VARIANTS: Final = tuple(DELIVERIES)[tuple(DELIVERIES).index(WINDOWS) + 1 :]
+"""Deliveries in frames that some servers of an API send; `Api.variants` says which, and at which level."""
 
 SAMPLED: Final = ("bom", "no-space", "multiline-data")
 """Standard deliveries that run for only one case per API: a client supports them in all streams or none."""
@@ -77,11 +102,21 @@ SAMPLE_TAG: Final = "delivery-sample"
 _OF_SUITE: Final = tuple(name for name in DELIVERIES if name != WINDOWS)
 DELIVERY_SETS: Final[Mapping[DeliverySet, tuple[str, ...]]] = {
     "fast": (AS_IS, "bytewise"),
-    "standard": tuple(name for name in _OF_SUITE if DELIVERIES[name].level == "must" or name in SAMPLED),
+    "standard": tuple(
+        name
+        for name in _OF_SUITE
+        if name not in VARIANTS and (DELIVERIES[name].level == "must" or name in SAMPLED)
+    ),
     "full": _OF_SUITE,
+    "variants": VARIANTS,
 }
 
-FAULT_SETS: Final[Mapping[DeliverySet, FaultSet]] = {"fast": "none", "standard": "one", "full": "all"}
+FAULT_SETS: Final[Mapping[DeliverySet, FaultSet]] = {
+    "fast": "none",
+    "standard": "one",
+    "full": "all",
+    "variants": "none",
+}
 """The default for `--faults` with each set of deliveries; `one` means one fault of each kind."""
 
 FAULTS: Final[Mapping[str, Level]] = {
@@ -221,7 +256,34 @@ class RoundTrip(Struct, frozen=True):
         return f"{self.case.id}@{self.delivery}"
 
 
-AnyTrial = Trial | Call | RoundTrip
+class Behavior(Struct, frozen=True):
+    """The only trial of a case about behavior; it has the attributes of `Trial` that do not require bytes."""
+
+    case: BehaviorCase
+
+    @property
+    def delivery(self) -> None:
+        """Return None: the script delivers the bytes."""
+        return
+
+    @property
+    def level(self) -> Level:
+        """Return the level of the case."""
+        return self.case.level
+
+    @property
+    def id(self) -> str:
+        """Return `api/topic/case`."""
+        return self.case.id
+
+    @property
+    def barrier(self) -> Trial:
+        """Return an ordinary trial of the same client, which gives it the time to close a connection."""
+        case = self.case.streams["text"]
+        return Trial(case, AS_IS, case.level, Delivered((case.cassette.body,)))
+
+
+AnyTrial = Trial | Call | RoundTrip | Behavior
 
 
 def is_fault(delivery: str | None) -> bool:
@@ -231,6 +293,8 @@ def is_fault(delivery: str | None) -> bool:
 
 def supported_inputs(trial: AnyTrial) -> frozenset[Input]:
     """Return the input modes that can run `trial`."""
+    if isinstance(trial, Behavior):
+        return HTTP
     if isinstance(trial, RoundTrip):
         return OF_CONVERSATIONS
     name = (trial.delivery or "").partition(".")[0]

@@ -32,7 +32,10 @@ OPTIONS: Final = (
     ),
     Option("api", True, "API", "Only this API."),
     Option(
-        "deliver", False, "SET", "Which deliveries of each stream to run: fast, standard (default) or full."
+        "deliver",
+        False,
+        "SET",
+        "Which deliveries of each stream to run: fast, standard (default), full or variants.",
     ),
     Option("faults", False, "SET", "Which faults to apply to each stream: none, one or all."),
     Option("profile", False, "NAME", "Run only a profile's cases."),

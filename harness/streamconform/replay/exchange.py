@@ -9,17 +9,17 @@ from typing import Any, Final
 from streamconform.adapters.feed import Gate
 from streamconform.adapters.interface import ServerRecord
 from streamconform.apis import APIS
-from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import AnyTrial, Behavior, Call, RoundTrip, Trial
 from streamconform.replay.canned_replies import make_canned_trial
 from streamconform.replay.endpoints import describe_endpoint, match_request, require_opt_ins
 from streamconform.replay.reply import STREAM_REQUESTED, Reply, make_error_reply, make_reply
 from streamconform.replay.request import MAX_KEPT_BODY, ReceivedRequest
 
-_MAX_REQUESTS: Final = 16
+MAX_REQUESTS: Final = 16
 """Maximum requests to answer per trial; the limit stops clients that retry endlessly."""
 NO_REQUEST: Final = "no request arrived"
 _TOO_MANY_REQUESTS: Final = (
-    f"the server got more than {_MAX_REQUESTS} requests for one trial and stopped answering;"
+    f"the server got more than {MAX_REQUESTS} requests for one trial and stopped answering;"
     " disable the client's retries"
 )
 _MAX_STRAYS: Final = 4
@@ -47,7 +47,7 @@ class TrialExchange:
     continued: bool = False
     """Whether the client sent the trial's answer back and received a canned final answer."""
     has_too_many: bool = False
-    """Whether there were more than `_MAX_REQUESTS` requests."""
+    """Whether there were more than `MAX_REQUESTS` requests."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     transports: set[asyncio.WriteTransport] = field(default_factory=set)
     """The connections on which a reply is being sent."""
@@ -56,7 +56,7 @@ class TrialExchange:
         """Return the reply to a request for `target`, the path below the base URL, and record both."""
         # The path alone selects the trial, never the request's content: a client that sends another prompt,
         # or several requests at once, still gets its trial's answer.
-        if len(self.requests) >= _MAX_REQUESTS:
+        if len(self.requests) >= MAX_REQUESTS:
             self.has_too_many = True
             # 404, because SDKs retry 429 and 5xx.
             return make_error_reply(404, _TOO_MANY_REQUESTS, "one request")
@@ -95,6 +95,8 @@ class TrialExchange:
                 return answers[min(len(self.model_requests), len(answers) - 1)]
             case Call(case):
                 return make_canned_trial(case.api or "", target, case.id, str(case.input["model"]))
+            case Behavior():
+                raise AssertionError("a script chooses its own streams")
             case trial:
                 # A client that sends back a paused answer or tool results would get the same stream again and
                 # loop forever. A retry, which has the same body, does get it again.

@@ -10,11 +10,11 @@ import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 from urllib.parse import unquote
 
 from streamconform.adapters.feed import Gate
-from streamconform.model.trial import AnyTrial, Trial
+from streamconform.model.trial import AnyTrial, Behavior, Trial
 from streamconform.replay.exchange import TrialExchange
 from streamconform.replay.reply import Reply, encode_head, make_error_reply
 from streamconform.replay.request import (
@@ -25,6 +25,7 @@ from streamconform.replay.request import (
     ServerLimits,
     receive_request,
 )
+from streamconform.replay.scripted import ScriptedExchange
 from streamconform.replay.sending import send_reply
 
 HOST: Final = "127.0.0.1"
@@ -32,6 +33,7 @@ _PREFIX: Final = re.compile(r"/x/(?P<id>[0-9]+|[^/?]+/[^/?]+/[^/?]+)(?=/|\?|$)")
 """`/x/7` stands for a trial in a run; `/x/api/topic/case@delivery` stands for the trial with that id."""
 _EXPECTED_PATH: Final = "a path that begins with a trial's base URL, `/x/…`"
 
+AnyExchange = TypeVar("AnyExchange", bound=TrialExchange)
 FindTrial = Callable[[str], Trial | str]
 """Returns the trial with the given id, or a message if there is none."""
 WatchRequest = Callable[[str, ReceivedRequest, Reply], None]
@@ -97,7 +99,18 @@ class ReplayServer:
     def exchange(self, trial: AnyTrial, gate: Gate | None = None) -> Iterator[TrialExchange]:
         """Serve `trial` under its own base URL until the context ends."""
         id_ = str(next(self._ids))
-        exchange = TrialExchange(self.base_url(id_), trial, gate, self._time_scale)
+        with self._open(id_, TrialExchange(self.base_url(id_), trial, gate, self._time_scale)) as exchange:
+            yield exchange
+
+    @contextlib.contextmanager
+    def perform(self, trial: Behavior, seconds: float) -> Iterator[ScriptedExchange]:
+        """Serve the script of `trial`, which gets this time, until the context ends."""
+        id_ = str(next(self._ids))
+        with self._open(id_, ScriptedExchange(self.base_url(id_), trial, seconds=seconds)) as exchange:
+            yield exchange
+
+    @contextlib.contextmanager
+    def _open(self, id_: str, exchange: AnyExchange) -> Iterator[AnyExchange]:
         self._exchanges[id_] = exchange
         try:
             yield exchange
@@ -171,6 +184,8 @@ class ReplayServer:
         if isinstance(exchange, str):
             self._note_stray(f"`{received.method} {received.target[:200]}`: {exchange}")
             reply, ended, gate, note_sent = _make_stray_reply(received, exchange), asyncio.Event(), None, None
+        elif isinstance(exchange, ScriptedExchange):
+            return await exchange.serve(received, target, connection)
         else:
             reply = exchange.answer(received, target)
             ended, gate, note_sent = exchange.ended, exchange.get_gate(reply), exchange.note_sent

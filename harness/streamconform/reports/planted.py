@@ -12,9 +12,9 @@ from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.causes.raised import describe_error
-from streamconform.model.case import CallCase, Case, RoundTripCase
+from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Case
 from streamconform.model.result import TrialResult, is_unexpected
-from streamconform.model.trial import AnyTrial, Trial
+from streamconform.model.trial import AnyTrial, Behavior, Trial
 from streamconform.plural import format_count
 from streamconform.printable import escape_line, escape_unprintable
 from streamconform.reports.describe import VERDICT_LABELS, describe_failure
@@ -75,9 +75,11 @@ def _make_catch(trials: list[AnyTrial], results: list[TrialResult]) -> Catch:
     return Catch(smallest, tuple(results), _measure_case(smallest.case))
 
 
-def _measure_case(case: Case | CallCase | RoundTripCase) -> int:
+def _measure_case(case: AnyCase) -> int:
     if isinstance(case, CallCase):
         return len(json.dumps(case.input))
+    if isinstance(case, BehaviorCase):
+        return len(case.streams["text"].cassette.body)
     cassette = case.cassette if isinstance(case, Case) else case.answers[-1].cassette
     return len(cassette.body)
 
@@ -161,6 +163,8 @@ def describe_input(trial: AnyTrial) -> Iterator[StyledLine]:
             ]
         else:
             lines = trial.body.decode("utf-8", "backslashreplace").rstrip("\n").split("\n")
+    elif isinstance(trial, Behavior):
+        lines = [trial.case.title]
     else:
         case = trial.case
         lines = [json.dumps(case.input if isinstance(case, CallCase) else dict(case.conversation))]

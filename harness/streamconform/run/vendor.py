@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from streamconform.apis import APIS
 from streamconform.apis.payloads import read_payload
-from streamconform.model.case import AnyCase, Case
-from streamconform.model.trial import AnyTrial, Trial
+from streamconform.model.case import AnyCase, BehaviorCase, Case
+from streamconform.model.trial import VARIANTS, AnyTrial, Framing, Trial
 from streamconform.wire.framings import split
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ def explain_foreign_case(case: AnyCase, vendor: str) -> str | None:
     vendors = sorted(tag.removeprefix(_TAG) for tag in case.tags if tag.startswith(_TAG))
     if vendors and vendor not in vendors:
         return f"a stream from {', '.join(vendors)}, not from {vendor}"
+    if isinstance(case, BehaviorCase):
+        reasons = (explain_foreign_case(stream, vendor) for stream in case.streams.values())
+        return next(filter(None, reasons), None)
     if case.api is None or not isinstance(case, Case) or case.unavailable is not None:
         return None
     is_error = case.cassette.status >= 400
@@ -51,9 +54,13 @@ def explain_foreign_case(case: AnyCase, vendor: str) -> str | None:
 
 def explain_foreign_trial(trial: AnyTrial, vendor: str) -> str | None:
     """Return why `vendor`'s client is not judged on `trial`, although it is judged on the trial's case."""
-    kind = trial.delivery.partition(".")[0] if isinstance(trial, Trial) else ""
+    if not isinstance(trial, Trial):
+        return None
+    kind = trial.delivery.partition(".")[0]
     api = trial.case.api
-    if kind in ("error-frame", "unknown-event") and api is not None and not _sends_frame(api, vendor, kind):
+    if kind in VARIANTS and not _sends(api, vendor, APIS[api].frame_case(trial.case, trial.body), trial.body):
+        return f"{vendor} does not document the frames of `{kind}`"
+    if kind in _OF_THE_API and not _sends_frame(api, vendor, kind):
         return f"{vendor} does not document the frame that `{kind}` adds"
     return None
 
@@ -61,13 +68,16 @@ def explain_foreign_trial(trial: AnyTrial, vendor: str) -> str | None:
 @cache
 def _sends_frame(api: str, vendor: str, kind: str) -> bool:
     """Return whether the vendor, like the API, documents the frame that a delivery or a fault adds."""
-    validator = _build_validator(api, vendor, of_errors=False)
     added = APIS[api].ending.error_frame if kind == "error-frame" else APIS[api].extensions.event
-    return validator is None or all(
-        validator.is_valid(read_payload(frame.payload))
-        for framed, body in added.items()
-        for frame in split(framed, body)
-    )
+    return all(_sends(api, vendor, framed, body) for framed, body in added.items())
+
+
+def _sends(api: str, vendor: str, framed: Framing, body: bytes) -> bool:
+    """Return whether the vendor documents the payloads of `body`."""
+    validator = _build_validator(api, vendor, of_errors=False)
+    payloads = (read_payload(frame.payload) for frame in split(framed, body))
+    # Empty for `[DONE]`, which any server may send.
+    return validator is None or all(validator.is_valid(payload) for payload in payloads if payload)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Expand each case into trials: one per delivery and fault, or a single call.
+"""Expand each case into trials: one per delivery and fault, or a single call or behavior.
 
 A trial's level is the lower of the case's level and the delivery's or fault's.
 """
@@ -17,8 +17,9 @@ from streamconform.delivery.faults import list_faults
 from streamconform.delivery.grow import Grow
 from streamconform.delivery.plan import Recipe
 from streamconform.delivery.stream import read_stream
+from streamconform.delivery.variants import vary
 from streamconform.errors import SelectionError
-from streamconform.model.case import AnyCase, CallCase, Case, Level, RoundTripCase
+from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Case, Level, RoundTripCase
 from streamconform.model.cassette import Pulled
 from streamconform.model.trial import (
     ANY,
@@ -29,7 +30,9 @@ from streamconform.model.trial import (
     OF_DOCUMENTS,
     OF_ROUND_TRIPS,
     SAMPLE_TAG,
+    VARIANTS,
     AnyTrial,
+    Behavior,
     Call,
     Delivered,
     FaultSet,
@@ -78,6 +81,10 @@ def expand(
     for case in cases:
         if isinstance(case, CallCase):
             yield Call(case)
+            continue
+        if isinstance(case, BehaviorCase):
+            if input_mode == "http":
+                yield Behavior(case)
             continue
         known = find_names(case.id) if seed == DEFAULT_SEED else None
         if isinstance(case, RoundTripCase):
@@ -139,6 +146,8 @@ def _identify(case: Case | RoundTripCase, name: str, seed: int) -> object | None
     if (case.skip and name in case.skip.deliveries) or not (case.stream or name in OF_DOCUMENTS):
         return None
     stream, framings = read_stream(case), DELIVERIES[name].framings
+    if name in VARIANTS:
+        return None if vary(stream, name) is None else name
     # The body is split into frames only if a delivery depends on them.
     if framings != ANY and stream.framing not in framings:
         return None
@@ -220,8 +229,10 @@ def make_trial(case: Case, name: str, seed: int) -> Trial:
 
 @cache
 def find_delivery_level(api: str, name: str) -> Level:
-    """Return a delivery's level: the API's own for unknown events and fields, otherwise from `DELIVERIES`."""
-    extensions = APIS[api].extensions
+    """Return a delivery's level: the API's own, if it has one, otherwise that in `DELIVERIES`."""
+    extensions, variants = APIS[api].extensions, APIS[api].variants
+    if name in variants:
+        return variants[name].level
     match name:
         case "unknown-event":
             return extensions.event_level

@@ -11,11 +11,11 @@ from typing import Final, Literal
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
-from streamconform.model.case import AnyCase, CallCase, Case, RoundTripCase
+from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Case, RoundTripCase
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 
-ThreadPath = Literal["stream", "document", "request", "replay", "server", "function"]
+ThreadPath = Literal["stream", "document", "request", "replay", "behavior", "server", "function"]
 """What the code does that has the bug; `function` if it belongs to no API."""
 FILE: Final = "threads.yaml"
 _LINK: Final = re.compile(r"https://github\.com/([^/]+/[^/]+)/(?:issues|pull|discussions)/(\d+)")
@@ -79,6 +79,8 @@ def _list_paths(case: AnyCase) -> tuple[ThreadPath, ...]:
             return ("stream" if case.stream else "document", "server")
         case RoundTripCase():
             return ("stream", "document", "request", "replay", "server")
+        case BehaviorCase():
+            return ("behavior",)
         case CallCase():
             return ("request", "replay")
 

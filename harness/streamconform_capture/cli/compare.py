@@ -23,7 +23,7 @@ from streamconform.conservation import Balance, require_balance
 from streamconform.errors import UsageError
 from streamconform.model.case import Case
 from streamconform.model.result import ImplementationInfo
-from streamconform.model.trial import DELIVERIES, DELIVERY_SETS
+from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, VARIANTS
 from streamconform.printable import escape_line
 from streamconform.reports.style import PlainConsole, StyledLine, make_console, make_text
 from streamconform.reports.terminal import describe_implementation
@@ -377,13 +377,17 @@ def _find_corpus(name: str, cache_folder: str | None) -> str:
 def _parse_deliveries(option: str) -> tuple[str, ...]:
     """Return the deliveries that `option` names, in the order of `DELIVERIES`. Raises `UsageError`."""
     names: set[str] = set()
-    sets: dict[str, tuple[str, ...]] = dict[str, tuple[str, ...]](DELIVERY_SETS.items())
+    # A variant is expected to have another outcome, and a recording has no expectation.
+    usual = tuple(name for name in DELIVERIES if name not in VARIANTS)
+    sets: dict[str, tuple[str, ...]] = {
+        name: of_set for name, of_set in DELIVERY_SETS.items() if name != "variants"
+    }
     for word in (part.strip() for part in option.split(",")):
-        if word not in sets and word not in DELIVERIES:
-            known = ", ".join((*sets, *DELIVERIES))
+        if word not in sets and word not in usual:
+            known = ", ".join((*sets, *usual))
             raise UsageError(f"no delivery `{word}`; expected one of {known}")
         names.update(sets.get(word, (word,)))
-    return tuple(name for name in DELIVERIES if name in names)
+    return tuple(name for name in usual if name in names)
 
 
 def _parse_report(option: str) -> tuple[str, str]:

@@ -10,9 +10,9 @@ import click
 from msgspec import structs
 
 from streamconform.cli import completion, options
-from streamconform.config import read_settings
+from streamconform.config import ProjectSettings, read_settings
 from streamconform.model.case import AnyCase
-from streamconform.model.trial import AS_IS, AnyTrial, RoundTrip
+from streamconform.model.trial import AS_IS, VARIANTS, AnyTrial, RoundTrip
 from streamconform.plural import format_count
 from streamconform.reports import write_text
 from streamconform.run.exits import Exit
@@ -35,6 +35,7 @@ from streamconform_dev.selftest.kill import (
 from streamconform_dev.selftest.own_cases import Goal, Guarded, run_own_cases
 from streamconform_dev.selftest.replay import fails_round_trip
 from streamconform_dev.selftest.table import format_table
+from streamconform_dev.selftest.variants import add_originals, choose_few, find_caught, list_variants
 
 if TYPE_CHECKING:
     from streamconform_mutants import Mutant
@@ -108,11 +109,13 @@ def command(
     A guard must be proven: specs/threads.yaml names the kinds of a bug in `guards`, and the case must notice
     a mutant of one of them.
 
+    With --deliver variants: each variant must catch a mutant that reads the stream itself as it should.
+
     If only a part of the suite is selected, only what it catches is listed, and what it does not catch or
     prove is no failure, unless --mutant names it.
 
-    Exit code 1: a mutant survives, or fails unrelated checks; a guard is not proven; or an innocent fails a
-    `must`, or changes no answer of an API.
+    Exit code 1: a mutant survives, or fails unrelated checks; a guard is not proven; a variant catches no
+    mutant; or an innocent fails a `must`, or changes no answer of an API.
     """
     if mutant and innocents:
         raise click.UsageError("--mutant and --innocent exclude each other; run the command twice")
@@ -143,6 +146,8 @@ def _check_mutants(names: Sequence[str], arguments: Mapping[str, Any]) -> Exit:
     mutants = _find_mutants(names)
     settings, verbose = read_settings(arguments), bool(arguments["verbose"])
     selection = select(settings.selection)
+    if settings.selection.deliver == "variants":
+        return _check_variants(mutants, selection.trials, settings, full=bool(arguments["full"]))
     is_part = settings.selection.is_part
     full = bool(arguments["full"] or arguments["table"] or names or is_part)
     if not is_part:
@@ -155,12 +160,7 @@ def _check_mutants(names: Sequence[str], arguments: Mapping[str, Any]) -> Exit:
     # A part of the suite need not catch everything.
     if not names and is_part:
         rows = tuple(replace(row, missed=()) for row in rows if row.cases)
-    for row in rows:
-        _print_row(row, verbose=verbose, full=full)
-    # With only some of the mutants, almost every case would be listed.
-    if verbose and full and len(rows) == len(MUTANTS):
-        for case in idle_cases:
-            click.echo(f"catches no mutant: {case}")
+    _print_rows(rows, idle_cases, verbose=verbose, full=full)
     if arguments["table"]:
         write_text(arguments["table"], format_table(rows, MUTANTS, suite.threads, idle_cases).rstrip("\n"))
     caught, cases = sum(row.killed for row in rows), len(suite.cases)
@@ -172,6 +172,40 @@ def _check_mutants(names: Sequence[str], arguments: Mapping[str, Any]) -> Exit:
         _print_guards(sum(len(case.guards) for case in guarding), unproven)
     failed = caught < len(rows) or (unproven and not is_part)
     return Exit.UNEXPECTED if failed else Exit.EXPECTED
+
+
+def _print_rows(
+    rows: Sequence[MutantResult], idle_cases: Sequence[str], *, verbose: bool, full: bool
+) -> None:
+    from streamconform_mutants import MUTANTS
+
+    for row in rows:
+        _print_row(row, verbose=verbose, full=full)
+    # With only some of the mutants, almost every case would be listed.
+    if verbose and full and len(rows) == len(MUTANTS):
+        for case in idle_cases:
+            click.echo(f"catches no mutant: {case}")
+
+
+def _check_variants(
+    mutants: Mapping[str, Mutant], trials: Sequence[AnyTrial], settings: ProjectSettings, *, full: bool
+) -> Exit:
+    """Print the mutants that each variant catches, and return the exit code."""
+    from streamconform_mutants import MUTANTS
+
+    variants = list_variants(trials)
+    chosen = trials if full else choose_few(trials)
+    judged = tuple(add_originals(chosen, settings.selection.seed))
+    groups = tuple(group_mutants(tuple(mutants), judged))
+    results = run_groups(groups, settings.workers or count_default_workers(), SECONDS_PER_TRIAL)
+    caught = find_caught(groups, results)
+    for api, name in variants:
+        found = sorted(caught.get((api, name), ()))
+        click.echo(f"{api:<20}{name:<20}{', '.join(found) or 'catches no mutant'}")
+    catching = sum(variant in caught for variant in variants)
+    click.echo(f"{catching} of {format_count(len(variants), 'variant')} catch mutants that pass without it")
+    is_part = settings.selection.is_part or len(mutants) < len(MUTANTS)
+    return Exit.EXPECTED if is_part or catching == len(variants) else Exit.UNEXPECTED
 
 
 def _find_mutants(names: Sequence[str]) -> dict[str, Mutant]:
@@ -235,6 +269,7 @@ def _judge(
         for group, found in zip(groups, results, strict=True)
         if (names := tuple(group.adapters))
         for result in found
+        if result.delivery not in VARIANTS
     }
     proofs |= {*_play_round_trips(mutants.values(), suite)}
     return rows, find_idle_cases(cases, (result for found in results for result in found)), proofs

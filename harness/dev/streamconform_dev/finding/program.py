@@ -15,7 +15,7 @@ from streamconform.adapters import request_reader
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import CallCase
-from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import AnyTrial, Behavior, Call, RoundTrip, Trial
 from streamconform.run.blame import Blame, load_snapshots
 from streamconform.run.round_trip import extend
 from streamconform.wire.framings import split
@@ -110,6 +110,8 @@ def find_model(trial: AnyTrial) -> str:
     """Return the model that a trial requests."""
     if isinstance(trial, Trial):
         return trial.case.cassette.model or "model"
+    if isinstance(trial, Behavior):
+        return trial.barrier.case.cassette.model or "model"
     conversation = trial.case.input if isinstance(trial.case, CallCase) else trial.case.conversation
     return str(conversation["model"])
 

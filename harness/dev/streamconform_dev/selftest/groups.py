@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 from streamconform.model.capability import CALLED
-from streamconform.model.case import CallCase, Function, RoundTripCase
-from streamconform.model.trial import AS_IS, AnyTrial, is_fault
+from streamconform.model.case import BehaviorCase, CallCase, Function, RoundTripCase
+from streamconform.model.trial import AS_IS, VARIANTS, AnyTrial, is_fault
 from streamconform.suite.kinds import CasePath, find_path
 from streamconform_dev.selftest.execute import Adapter, Group, make_group
 
@@ -60,8 +60,10 @@ def _is_for(trial: AnyTrial, key: _GroupKey) -> bool:
         return "replay" in key.paths and trial.delivery == AS_IS
     if key.functions or find_path(case) not in key.paths:
         return False
+    if isinstance(case, BehaviorCase):
+        return True
     return (
         key.trials == "all"
-        or trial.delivery == AS_IS
+        or trial.delivery in (AS_IS, *VARIANTS)
         or (key.trials == "once and broken" and is_fault(trial.delivery))
     )

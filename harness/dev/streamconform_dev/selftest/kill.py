@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from streamconform.model.case import AnyCase
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import DELIVERIES
+from streamconform.model.trial import DELIVERIES, VARIANTS
 from streamconform.suite.kinds import Cell
 from streamconform.suite.select import compile_glob
 from streamconform.suite.threads import Thread
@@ -68,7 +68,7 @@ def _make_row(
         name,
         cases,
         tuple(id_ for id_ in failed if not any(pattern.match(id_) for pattern in expected)),
-        sum(trial.verdict in ("faulted", "hang") for trial in trials),
+        sum(trial.verdict in ("faulted", "hang") and not trial.checks for trial in trials),
         tuple(cell for cell in mutant.cells if cell not in reached),
     )
 
@@ -100,18 +100,20 @@ def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tupl
     """Return the `cases` that notice no mutant on an unbroken stream, not even by a check at level `may`.
 
     Faults do not count, because a mutant that treats the end of the bytes as the end of the answer fails
-    every case that has faults.
+    every case that has faults. Nor do variants, which are another stream.
     """
     # Calls have no stream, so their delivery is None.
+    own = {None, *DELIVERIES} - {*VARIANTS}
     noticing = {
         trial.case
         for trial in trials
         if (is_caught(trial) or any(check.verdict == "may" for check in trial.checks))
-        and trial.delivery in (None, *DELIVERIES)
+        and trial.delivery in own
     }
     return tuple(dict.fromkeys(case for case in cases if case not in noticing))
 
 
 def is_caught(result: TrialResult) -> bool:
     """Return whether the case catches the mutant, if only in a `should`."""
-    return result.verdict in ("fail", "warn")
+    # In a script, a client that never ends has failed a check.
+    return result.verdict in ("fail", "warn") or (result.verdict == "hang" and bool(result.checks))

@@ -11,8 +11,8 @@ from msgspec import to_builtins
 
 from streamconform.apis import APIS
 from streamconform.model.capability import CALLED
-from streamconform.model.case import AnyCase, Case, RoundTripCase
-from streamconform.model.trial import AS_IS, Trial
+from streamconform.model.case import AnyCase, BehaviorCase, Case, RoundTripCase
+from streamconform.model.trial import AS_IS, Trial, is_fault
 from streamconform.reports.describe import describe_provenance
 from streamconform.suite.evidence import Fact
 from streamconform.wire.frames import Frame
@@ -61,7 +61,7 @@ def wire_to_json(trial: Trial, body: int) -> dict[str, Any]:
         "chunks": None if is_bytewise else [len(chunk) for chunk in trial.chunks[:MAX_CHUNKS]],
         "reads": len(trial.chunks),
         "times": _list_times(trial),
-        "broken": trial.derived is not None,
+        "broken": is_fault(trial.delivery),
     }
 
 
@@ -78,6 +78,9 @@ def case_to_json(case: AnyCase, facts: Sequence[Fact] = ()) -> dict[str, Any]:
         names = ", ".join(f"{case.api}/{answer.cassette.name}" for answer in case.answers)
         value = {"conversation": case.conversation, "turns": to_builtins(case.turns)}
         return document | {"function": f"a round trip: {names}", "input": _limit_json(value)}
+    if isinstance(case, BehaviorCase):
+        value = {"control": to_builtins(case.control), "server": to_builtins(case.replies)}
+        return document | {"function": "a script of requests and answers", "input": _limit_json(value)}
     if not isinstance(case, Case):
         return document | {"function": CALLED[case.kind][0], "input": _limit_json(case.input)}
     cassette = case.cassette

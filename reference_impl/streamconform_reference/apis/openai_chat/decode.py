@@ -212,13 +212,18 @@ class OpenaiChatDecoder(Decoder):
                     self.prose.append("thinking", piece.text)
                 if piece.signature:
                     self.prose.sign(piece.signature, part=piece.part, redacted=piece.redacted)
+        signature = read_signature(delta)
+        entries = delta.get("tool_calls") if signature else None
+        if entries and isinstance(entries, list) and isinstance(entries[0], dict):
+            # Gemini signs only the first of several calls.
+            signed = {**entries[0], "extra_content": delta["extra_content"]}
+            delta, signature = {**delta, "tool_calls": [signed, *entries[1:]]}, ""
         for key, take in self.fields.items():
             value = delta.get(key)
             if value:
                 take(self, value)
-        signature = read_signature(delta)
         if signature:
-            self.calls.sign_first(delta.get("tool_calls"), signature)
+            self.calls.sign_last(signature)
 
     def read_finish(self, finish: str, *, failed: bool = False) -> None:
         """Set the finish reason and end the calls so far, unless the answer failed; it stays open."""

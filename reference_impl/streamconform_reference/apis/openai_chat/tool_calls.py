@@ -121,14 +121,10 @@ class ToolCalls:
             self.add_arguments(call, fragment.arguments)
         self.message.sign_content(call.slot, fragment.signature)
 
-    def sign_first(self, entries: Any, signature: str) -> None:
-        """Sign the call in the first entry with a signature that arrived next to the list of calls."""
-        first = entries[0] if isinstance(entries, list) and entries else None
-        index = first.get("index") if isinstance(first, dict) else None
-        known = self._by_index.get(index) if type(index) is int else self._last
-        call = known.original if isinstance(known, Twin) else known
-        if call:
-            self.message.sign_content(call.slot, signature)
+    def sign_last(self, signature: str) -> None:
+        """Sign the call of the last fragment."""
+        if self._last:
+            self.message.sign_content(self._last.slot, signature)
 
     def end(self, *, truncated: bool) -> None:
         """End all calls, except the last one of a truncated answer if it has free text or no arguments."""
