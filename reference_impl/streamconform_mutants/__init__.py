@@ -30,6 +30,8 @@ MODULES: Final = (
     "anthropic_messages",
     "openai_chat",
     "openai_responses",
+    "sockets",
+    "websocket_frames",
     "google_generate",
     "google_interactions",
     "ollama_chat",

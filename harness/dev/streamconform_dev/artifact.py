@@ -226,6 +226,8 @@ def _export_trial(trial: AnyTrial, which: DeliverySet) -> Json:
         "set": which,
         "inputs": sorted(supported_inputs(trial)),
     }
+    if isinstance(trial, Trial) and trial.transport != "http":
+        entry["transport"] = trial.transport
     if isinstance(trial, RoundTrip):
         return entry | {"answers": [*map(_export_delivery, trial.answers)]}
     if trial.derived is not None:
@@ -252,8 +254,8 @@ def _export_delivery(trial: Trial) -> Json:
 
 def _measure_prefix(trial: Trial, body: bytes, delivered: bytes) -> int:
     """Return how many bytes of the stream's body a trial delivers; all others follow them."""
-    if not is_fault(trial.delivery):
-        return 0  # a delivery that changes bytes has a body of its own
+    if not is_fault(trial.delivery) or trial.transport != "http":
+        return 0  # a delivery that changes bytes has a body of its own, and so has another transport
     kept = delivered if body.startswith(delivered) else b"".join(trial.chunks[:-1])
     assert body.startswith(kept), "a fault keeps the beginning of the body, and adds at most one chunk"
     return len(kept)

@@ -315,7 +315,7 @@ def build_input(message: Mapping[str, Any]) -> AdapterInput:
     """Return what an adapter is given for a run."""
     source = message["input"]
     members: dict[str, Any] = {name: message.get(name) for name in ("request", "model", "pricing")}
-    members["stream"] = message.get("stream", True)
+    members |= {"stream": message.get("stream", True), "transport": source.get("transport", "http")}
     if source["mode"] == "http":
         members |= {name: message.get(name) for name in ("conversation", "results", "turns", "control")}
         return HttpInput(message["api"], source["base_url"], source["api_key"], **members)

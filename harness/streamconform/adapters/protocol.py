@@ -30,6 +30,7 @@ from streamconform.adapters.non_json import MAX_TEXT, MAX_VALUES, NonJsonError, 
 from streamconform.adapters.strict_json import MAX_DEPTH, InvalidNumberError, is_too_deep, parse_strict
 from streamconform.model.capability import CALLED, CAPABILITIES, Claims
 from streamconform.model.case import Case, Turn
+from streamconform.model.cassette import Transport
 from streamconform.model.growth import DIGEST_ABOVE
 from streamconform.model.result import Raised
 from streamconform.model.trial import AnyTrial, Behavior, Call, RoundTrip, Trial
@@ -120,35 +121,39 @@ def encode_run(id_: str, trial: Trial, *, events: bool, feed: Feed = BYTES_WITH_
     want = ["outcome", "events"] if events else ["outcome"]
     head = f'{{"op":"run","id":{json.dumps(id_)},"want":{json.dumps(want)},'.encode()
     if feed.input == "bytes":
-        return head + _CASE_ENCODER.encode(trial.case) + _encode_chunks(trial.chunks) + _END
+        return head + _CASE_ENCODER.encode(trial) + _encode_chunks(trial.chunks) + _END
     if feed.input == "http":
         return head + _encode_case(trial.case, _http_input(feed))
-    cassette = trial.case.cassette
-    source = {"mode": "push", "status": cassette.status, "headers": dict(cassette.headers)}
-    return head + _encode_case(trial.case, source)
+    return head + _encode_case(trial.case, {"mode": "push"} | _describe_response(trial))
 
 
 def _http_input(feed: Feed) -> dict[str, Any]:
-    return {"mode": "http", "base_url": feed.base_url, "api_key": API_KEY}
+    url = feed.base_url or ""
+    over = {"transport": "websocket"} if url.startswith("ws:") else {}
+    return {"mode": "http", "base_url": url, "api_key": API_KEY} | over
+
+
+def _describe_response(trial: Trial) -> dict[str, Any]:
+    over = {} if trial.transport == "http" else {"transport": trial.transport}
+    return {"status": trial.status, "headers": dict(trial.headers)} | over
 
 
 class _CaseEncoder:
-    """Encodes the part of a run message that depends only on the case, up to its chunks.
+    """Encodes the part of a run message that depends only on the case and transport, up to its chunks.
 
     It keeps the last result, because this part makes up most of a typical message, and about twenty trials of
     one case run in a row.
     """
 
     def __init__(self) -> None:
-        self._last: tuple[Case, bytes] | None = None
+        self._last: tuple[Case, Transport, bytes] | None = None
 
-    def encode(self, case: Case) -> bytes:
-        if self._last is None or self._last[0] is not case:
-            cassette = case.cassette
-            headers = dict(cassette.headers)
-            source = {"mode": "bytes", "status": cassette.status, "headers": headers, "chunks": []}
-            self._last = (case, _encode_case(case, source).removesuffix(_END))
-        return self._last[1]
+    def encode(self, trial: Trial) -> bytes:
+        case, transport = trial.case, trial.transport
+        if self._last is None or self._last[0] is not case or self._last[1] != transport:
+            source = {"mode": "bytes"} | _describe_response(trial) | {"chunks": []}
+            self._last = (case, transport, _encode_case(case, source).removesuffix(_END))
+        return self._last[2]
 
 
 _CASE_ENCODER: Final = _CaseEncoder()

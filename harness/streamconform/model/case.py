@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, get_args
 from msgspec import Struct
 
 from streamconform.model.behavior import Control, Reply
-from streamconform.model.cassette import Cassette
+from streamconform.model.cassette import Cassette, Transport
 from streamconform.model.growth import Growth
 from streamconform.model.leaf import AnyOf, Leaf, Literally
 from streamconform.model.outcome import BlockType, Usage
@@ -157,6 +157,11 @@ class RoundTripCase(CaseHead):
     """The expected requests after the first."""
     bound: bool = False
     """Whether the provider rejects thinking that comes after other content than when it was made."""
+
+    @property
+    def transport(self) -> Transport:
+        """Return what carries the requests and answers; one WebSocket carries all of them."""
+        return self.answers[0].cassette.transport
 
     @property
     def answer_names(self) -> tuple[str, ...]:

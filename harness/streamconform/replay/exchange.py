@@ -9,9 +9,17 @@ from typing import Any, Final
 from streamconform.adapters.feed import Gate
 from streamconform.adapters.interface import ServerRecord
 from streamconform.apis import APIS
+from streamconform.model.cassette import Cassette
 from streamconform.model.trial import AnyTrial, Behavior, Call, RoundTrip, Trial
 from streamconform.replay.canned_replies import make_canned_trial
-from streamconform.replay.endpoints import describe_endpoint, match_request, require_opt_ins
+from streamconform.replay.endpoints import (
+    RequestMatch,
+    describe_endpoint,
+    is_stream_target,
+    match_request,
+    refuse_transport,
+    require_opt_ins,
+)
 from streamconform.replay.reply import STREAM_REQUESTED, Reply, make_error_reply, make_reply
 from streamconform.replay.request import MAX_KEPT_BODY, ReceivedRequest
 
@@ -64,7 +72,7 @@ class TrialExchange:
             return self._refuse_large_request(received, target)
         trial = self._choose_trial(received, target)
         cassette = trial.case.cassette
-        match = match_request(cassette, received.method, target, received.stream, document=self.is_document)
+        match = self._match(received, target, cassette)
         # A conversation of a round trip is given to the client without the options of the recorded request.
         if isinstance(self.trial, Trial):
             match = require_opt_ins(match, cassette, received.json)
@@ -78,6 +86,19 @@ class TrialExchange:
         if match.kind is not None:
             self.model_requests.append(request)
         return reply
+
+    def _match(self, received: ReceivedRequest, target: str, cassette: Cassette) -> RequestMatch:
+        if received.transport != self.trial.transport:
+            return refuse_transport(cassette, received.method, target)
+        # A message is the body of a request.
+        method = "POST" if received.transport == "websocket" else received.method
+        return match_request(cassette, method, target, received.stream, document=self.is_document)
+
+    def accepts_handshake(self, received: ReceivedRequest, target: str) -> bool:
+        """Return whether the client may go on over a WebSocket."""
+        if self.trial.transport != "websocket" or not received.is_handshake:
+            return False
+        return is_stream_target(self._choose_trial(received, target).case.cassette, target)
 
     def _refuse_large_request(self, received: ReceivedRequest, target: str) -> Reply:
         """Return the reply to a request whose body is too large; this does not count against the client."""
@@ -105,7 +126,7 @@ class TrialExchange:
                 ):
                     self.continued = True
                     model = str(trial.case.cassette.request.body.get("model") or trial.case.api)
-                    return make_canned_trial(trial.case.api, target, trial.case.id, model)
+                    return make_canned_trial(trial.case.api, target, trial.case.id, model, trial.transport)
                 return trial
 
     def get_gate(self, reply: Reply) -> Gate | None:
@@ -142,7 +163,8 @@ class TrialExchange:
         note = next((reply.note for _, reply in self.requests if reply.note), None)
         if note is not None or self.answered:
             return note
-        expected = f"expected {describe_endpoint(self.trial.case.api or '', document=self.is_document)}"
+        api, transport = self.trial.case.api or "", self.trial.transport
+        expected = f"expected {describe_endpoint(api, document=self.is_document, transport=transport)}"
         if self.strays:
             return f"the server got {self.strays[0]}; {expected}"
         return f"{NO_REQUEST}; {expected}; check that the client uses the base URL"

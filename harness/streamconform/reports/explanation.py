@@ -153,12 +153,13 @@ def _describe_input(trial: AnyTrial, *, verbose: bool) -> dict[str, str]:
             "cassettes": ", ".join(names)
         }
     cassette, size = trial.case.cassette, len(trial.body)
-    content_type = cassette.content_type or "no content type"
+    over_http = cassette.content_type or "no content type"
+    content_type = over_http if trial.transport == "http" else "over a WebSocket"
     return {
         "cassette": f"{cassette.api}/{cassette.name}, {describe_provenance(cassette)}",
         "seen in": trial.case.seen_in or "",
         "request": f"{cassette.request.method} {cassette.request.path}, model {cassette.model}",
-        "response": f"status {cassette.status}, {content_type}, {size:,} bytes",
+        "response": f"status {trial.status}, {content_type}, {size:,} bytes",
     }
 
 

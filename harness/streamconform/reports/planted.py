@@ -71,8 +71,15 @@ def list_catches(results: Results, trials: Iterable[AnyTrial]) -> list[Catch]:
 
 
 def _make_catch(trials: list[AnyTrial], results: list[TrialResult]) -> Catch:
-    smallest = min(trials, key=lambda trial: len(trial.body) if isinstance(trial, Trial) else 0)
+    smallest = min(trials, key=_rank_trial)
     return Catch(smallest, tuple(results), _measure_case(smallest.case))
+
+
+def _rank_trial(trial: AnyTrial) -> tuple[bool, int]:
+    """Return the sort key of a trial: only one over HTTP can be minimised, and a small one is clear."""
+    if not isinstance(trial, Trial):
+        return False, 0
+    return trial.transport != "http", len(trial.body)
 
 
 def _measure_case(case: AnyCase) -> int:
@@ -158,7 +165,7 @@ def describe_input(trial: AnyTrial) -> Iterator[StyledLine]:
         framing = APIS[trial.case.api].detect_framing(trial.case.cassette.status, trial.body)
         if framing in MESSAGE_REWRITERS:
             lines = [
-                f"{frame.event}: {frame.payload.decode('utf-8', 'backslashreplace')}"
+                f"{frame.event or 'message'}: {frame.payload.decode('utf-8', 'backslashreplace')}"
                 for frame in split(framing, trial.body)
             ]
         else:

@@ -16,7 +16,7 @@ from streamconform.judge.proxy_expectation import adapt_to_proxy
 from streamconform.model.behavior import Control
 from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Case
 from streamconform.model.result import ImplementationInfo
-from streamconform.model.trial import AnyTrial, Input, Trial, supported_inputs
+from streamconform.model.trial import WEBSOCKET, AnyTrial, Input, Trial, supported_inputs
 from streamconform.run.grown import is_grown
 from streamconform.run.vendor import explain_foreign_case, explain_foreign_trial
 from streamconform.suite.build import COMMON
@@ -107,8 +107,8 @@ def plan_implementation(
 ) -> ImplementationPlan:
     """Divide `trials` into those to run and those to skip, according to the implementation's claims.
 
-    Trials of other APIs, and those that need a different input mode, are left out. Raises `UsageError` if the
-    implementation does not support `requested_input`.
+    Trials of other APIs, and those that need a different input mode or transport, are left out. Raises
+    `UsageError` if the implementation does not support `requested_input`.
     """
     # The input mode is known only after the greeting, so the suite was expanded for HTTP, which has the most
     # trials.
@@ -121,7 +121,7 @@ def plan_implementation(
     skipped: list[tuple[AnyTrial, str]] = []
     unclaimed: list[AnyTrial] = []
     for trial in trials:
-        if mode not in supported_inputs(trial):
+        if mode not in supported_inputs(trial) or not _speaks_transport(trial, greeting):
             continue
         case = trial.case
         if not _claims_api(case, greeting):
@@ -170,6 +170,13 @@ def _explain_lacking(case: AnyCase, lacks: frozenset[str]) -> str | None:
     asked = case.input.keys() if case.input.get("stream") is False else case.input.keys() - {"stream"}
     lacking = sorted(lacks & asked)
     return f"the client has no setting for {lacking[0]}" if lacking else None
+
+
+def _speaks_transport(trial: AnyTrial, greeting: Greeting) -> bool:
+    """Return whether the implementation can be reached over the transport of `trial`."""
+    if trial.transport == "http":
+        return True
+    return WEBSOCKET in greeting.claims(trial.case.api) and greeting.through is None
 
 
 def _list_controls(control: Control) -> Iterator[str]:

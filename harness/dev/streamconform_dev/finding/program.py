@@ -120,8 +120,8 @@ def _write_stream_program(peer: Peer, snippet: Snippet, trial: Trial, *, timed: 
     kind = TIMED if timed else trial.delivery.partition(".")[0]
     if timed and "__RECEIVED__" not in snippet.code:
         raise SelectionError(f"the snippet for `{peer.name}` has no `__RECEIVED__`, so it cannot print times")
-    if kind in UNSUPPORTED or not trial.case.stream:
-        form = f"`{kind}` breaks the connection or its encoding"
+    if kind in UNSUPPORTED or trial.transport != "http" or not trial.case.stream:
+        form = f"`{kind}` needs more than HTTP, or breaks the connection or its encoding"
         why = form if trial.case.stream else "it is a non-streaming answer"
         raise SelectionError(
             f"`{trial.id}` cannot be demonstrated by a short program: {why}; choose another trial"
