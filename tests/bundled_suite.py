@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TypeVar
 
-from streamconform.model.case import AnyCase, Case
+from streamconform.model.case import AnyCase, BehaviorCase, Case
 from streamconform.model.cassette import Cassette
 from streamconform.resources import find_bundled
 from streamconform.suite.load import Sources, load
@@ -28,6 +28,13 @@ def sample(values: Sequence[T]) -> Sequence[T]:
 def cases() -> tuple[AnyCase, ...]:
     """Return every case of every kind. Raises `SourceError`."""
     return load(SOURCES)
+
+
+@cache
+def scripts(api: str) -> tuple[BehaviorCase, ...]:
+    """Return the cases of an API about what a client does on its connections, without loading the others."""
+    loaded = load(SOURCES, [SOURCES.specs / api / "behavior.yaml"])
+    return tuple(case for case in loaded if isinstance(case, BehaviorCase))
 
 
 @cache

@@ -23,7 +23,7 @@ from streamconform.adapters.program import START_SECONDS
 from streamconform.errors import SelectionError
 from streamconform.judge.judge import Judgement, judge
 from streamconform.model.capability import CAPABILITIES
-from streamconform.model.case import AnyCase, Case, RoundTripCase
+from streamconform.model.case import AnyCase, BehaviorCase, Case, RoundTripCase
 from streamconform.model.trial import AS_IS, Call
 from streamconform.run.plan import Settings
 from streamconform.run.results import Results
@@ -97,10 +97,10 @@ def judge_outcome(
     """Return the checks and the verdict for an outcome that was produced elsewhere.
 
     `outcome` and `events` are in the normal form (docs/outcome.md), as JSON values; for a case that tests a
-    function, `outcome` is the function's output. Raises `SelectionError` for a round trip, which can be
-    judged only in a run over HTTP.
+    function, `outcome` is the function's output. Raises `SelectionError` for a round trip or
+    a behavior, which can be judged only in a run over HTTP.
     """
-    if isinstance(case, RoundTripCase):
+    if isinstance(case, BehaviorCase | RoundTripCase):
         raise SelectionError(f"`{case.id}` tests requests, which only a server sees; use `run_suite`")
     answer: Answer
     if isinstance(case, Case):

@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from streamconform_peers.normal_form import Block, ExceptionKeeper, build_outcome, get, get_text, subtract
+from streamconform_peers.normal_form import (
+    Block,
+    Error,
+    ExceptionKeeper,
+    build_outcome,
+    get,
+    get_text,
+    subtract,
+)
 from streamconform_peers.response_items import convert_item
 
 CALL_ENDS: Final = frozenset(
@@ -36,7 +44,7 @@ def build_result(events: Iterable[Any], final: Any, kept: ExceptionKeeper) -> di
         if event.type in RESPONSE_ENDS:
             response = response or event.response
         elif event.type == "error":
-            error = {"type": get(event, "code") or "error", "message": event.message, "status": None}
+            error = _read_error(event)
     status = get(response, "status")
     if status in {"failed", "cancelled"}:
         failure = get(response, "error")
@@ -87,6 +95,13 @@ class _Items:
             missing = {} if whole else self._deltas.get(index, {})
             content += convert_item(item, missing, complete=index in self._done, whole=whole)
         return content
+
+
+def _read_error(event: Any) -> Error:
+    """Return the error of a flat event, or of one from a WebSocket, which has an object and a status."""
+    failure = get(event, "error") or event
+    kind = get(failure, "code") or get(failure, "type")
+    return {"type": kind or "error", "message": get(failure, "message"), "status": get(event, "status")}
 
 
 def _read_usage(response: Any) -> dict[str, int | None]:

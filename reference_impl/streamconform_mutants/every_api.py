@@ -9,7 +9,7 @@ from copy import deepcopy
 from functools import lru_cache
 from typing import Any, Final, Unpack
 
-from streamconform_reference.adapter import DOCUMENTS, Adapter, BytesRun, adapter, describe_adapter
+from streamconform_reference.adapter import DOCUMENTS, Adapter, BytesRun, adapter, describe_adapter, find_lane
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Json
@@ -104,7 +104,8 @@ def _read(run: Any, chunks: tuple[bytes, ...]) -> Json:
     """Return the outcome of the reference, which the caller may change."""
     headers = json.dumps(dict(run.headers))
     pricing = json.dumps(run.pricing and dict(run.pricing))
-    outcome: Json = json.loads(_read_once(run.api, run.status, headers, pricing, chunks, run.stream))
+    given = (run.api, run.status, headers, pricing, chunks, run.stream, find_lane(run))
+    outcome: Json = json.loads(_read_once(*given))
     return outcome
 
 
@@ -117,8 +118,9 @@ def _read_once(
     pricing: str,
     chunks: tuple[bytes, ...],
     stream: bool,  # noqa: FBT001
+    lane: str | None,
 ) -> str:
-    *_, last = adapter(BytesRun(api, status, json.loads(headers), json.loads(pricing), chunks, stream))
+    *_, last = adapter(BytesRun(api, status, json.loads(headers), json.loads(pricing), chunks, stream, lane))
     return json.dumps(last["outcome"])
 
 

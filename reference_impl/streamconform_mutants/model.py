@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from streamconform_reference.adapter import Adapter
 
-Path = Literal["stream", "document", "request", "replay"]
+Path = Literal["stream", "document", "request", "replay", "behavior"]
 """What an implementation does with an API: the kind of case that catches a bug in it."""
 BOTH: Final[tuple[Path, ...]] = ("stream", "document")
 """The paths on which an implementation reads an answer."""

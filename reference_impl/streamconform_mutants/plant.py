@@ -18,7 +18,14 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import unquote
 
-from streamconform_reference.adapter import Adapter, BytesRun, adapter, adapter_for
+from streamconform_reference.adapter import (
+    WEBSOCKET,
+    Adapter,
+    BytesRun,
+    adapter,
+    adapter_for,
+    find_lane,
+)
 from streamconform_reference.apis import DECODERS, DOCUMENT_READERS
 from streamconform_reference.decoding.decoder import Decoder
 from streamconform_reference.outcome import Json
@@ -42,7 +49,8 @@ def load(path: str) -> Adapter:
     if "decoders" in members:
         decoders: Mapping[str, type[Decoder]] = module.decoders
         readers = {api: DOCUMENT_READERS[api] for api in _check_apis(path, decoders)}
-        return adapter_for(decoders, documents=readers, name=name)
+        claimed = [WEBSOCKET] if any(map(_reads_sockets, decoders.values())) else []
+        return adapter_for(decoders, documents=readers, name=name, claimed=claimed)
     apis = _check_apis(path, members.get("apis", tuple(DECODERS)))
     broken: Callable[[Any], Iterator[Json]]
     if "change_chunks" in members:
@@ -62,6 +70,11 @@ def __getattr__(name: str) -> Adapter:
     return load(unquote(name))  # in a target, the path has no colon
 
 
+def _reads_sockets(decoder: type[Decoder]) -> bool:
+    """Return whether the bug is in how `decoder` reads a WebSocket."""
+    return decoder.socket_framing_factory is not Decoder.socket_framing_factory
+
+
 def _change_outcome(change: Callable[[Json], Json | None]) -> Callable[[Any], Iterator[Json]]:
     def broken(run: Any) -> Iterator[Json]:
         *_, last = adapter(run)
@@ -74,7 +87,8 @@ def _change_outcome(change: Callable[[Json], Json | None]) -> Callable[[Any], It
 def _read_changed_chunks(change: Callable[[Any], Any]) -> Callable[[Any], Iterator[Json]]:
     def broken(run: Any) -> Iterator[Json]:
         chunks = tuple(change(run.chunks))
-        *_, last = adapter(BytesRun(run.api, run.status, run.headers, run.pricing, chunks, run.stream))
+        given = (run.api, run.status, run.headers, run.pricing, chunks, run.stream, find_lane(run))
+        *_, last = adapter(BytesRun(*given))
         yield last
 
     return broken

@@ -12,6 +12,7 @@ from copy import deepcopy
 from typing import Any, Required, TypedDict, TypeVar, Unpack, cast
 
 from streamconform_reference.adapter import (
+    WEBSOCKET,
     Adapter,
     Function,
     Run,
@@ -67,12 +68,13 @@ class Registry:
 
 
 class StreamMutants(Registry):
-    """Mutants that decode one API's streams."""
+    """Mutants that decode one API's streams, and claim `claimed` besides what every decoder does."""
 
-    def __init__(self, api: str, decoder: type[Decoder]) -> None:
+    def __init__(self, api: str, decoder: type[Decoder], claimed: tuple[str, ...] = ()) -> None:
         super().__init__()
         self.api = api
         self.base = decoder
+        self.claimed = claimed
 
     def decoder(self, **bug: Unpack[Bug]) -> Callable[[Named], Named]:
         """Decode with the decorated class."""
@@ -150,13 +152,20 @@ class StreamMutants(Registry):
             members = {"read": read} if "stream" in paths else {}
             decoder = cast("type[Decoder]", type(f"Broken{self.base.__name__}", (self.base,), members))
             documents = {self.api: read_document} if "document" in paths else None
-            return adapter_for({self.api: decoder}, documents=documents, name=f"mutant:{name}")
+            return self._describe(name, decoder, documents)
 
         return self.register(bug, make)
 
     def _decode_with(self, name: str, decoder: type[Decoder], bug: Bug) -> Adapter:
         documents = DOCUMENT_READERS if "document" in bug.get("paths", self.paths) else None
-        return adapter_for({self.api: decoder}, documents=documents, name=f"mutant:{name}")
+        return self._describe(name, decoder, documents)
+
+    def _describe(
+        self, name: str, decoder: type[Decoder], documents: Mapping[str, DocumentReader] | None
+    ) -> Adapter:
+        return adapter_for(
+            {self.api: decoder}, documents=documents, name=f"mutant:{name}", claimed=self.claimed
+        )
 
 
 class SharedMutants(Registry):
@@ -235,7 +244,7 @@ class FunctionMutants(Registry):
 
 def _builder(name: str, apis: tuple[str, ...], build: Function) -> Adapter:
     decoders = {api: DECODERS[api] for api in apis}
-    return adapter_for(decoders, {"build_request": build}, name=f"mutant:{name}")
+    return adapter_for(decoders, {"build_request": build}, name=f"mutant:{name}", claimed=(WEBSOCKET,))
 
 
 def _changer(name: str, apis: tuple[str, ...], change: Callable[[Conversation, Json], None]) -> Adapter:

@@ -96,6 +96,17 @@ def echo_dropped(conversation: Conversation) -> Conversation:
     return {**conversation, "messages": [_drop_echo(message) for message in conversation["messages"]]}
 
 
+@mutants.body("openai-responses", kind="chain-continued", fails=_LATER)
+def lost_answer_named(conversation: Conversation, body: Body) -> None:
+    """Names the last answer that it got, and sends only what is new, also after the server has lost it."""
+    messages = conversation["messages"]
+    named = [n for n, message in enumerate(messages) if message.get("response_id")]
+    if named:
+        body["previous_response_id"] = messages[named[-1]]["response_id"]
+        new = len(messages) - named[-1] - 1
+        body["input"] = body["input"][-new:]
+
+
 def _drop_echo(message: Conversation) -> Conversation:
     if message["role"] != "assistant":
         return message

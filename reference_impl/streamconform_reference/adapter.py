@@ -40,6 +40,9 @@ CAPABILITIES: Final = (
 )
 """The capabilities that every decoder has."""
 
+WEBSOCKET: Final = "websocket"
+"""The capability to read what a server sends over a WebSocket, for the APIs that have one."""
+
 DOCUMENTS: Final = "documents"
 """The capability to read non-streaming answers."""
 
@@ -79,7 +82,8 @@ class Run(Protocol):
     def chunks(self) -> Iterable[bytes]:
         """The body, one chunk per network read."""
 
-    # A run may also have `stream`; if it is False, the body is a non-streaming answer.
+    # A run may also have `stream`; if it is False, the body is a non-streaming answer. On a WebSocket, the
+    # lane is the `stream_id` in `request`, or `lane`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,8 @@ class BytesRun:
     chunks: tuple[bytes, ...]
     stream: bool = True
     """False if the body is a non-streaming answer."""
+    lane: str | None = None
+    """The lane of the answer on a WebSocket, if it has a name."""
 
 
 class Adapter(Protocol):
@@ -163,10 +169,12 @@ def adapter_for(
     *,
     documents: Mapping[str, DocumentReader] | None = None,
     name: str = "streamconform-reference",
+    claimed: Sequence[str] = (),
 ) -> Adapter:
     """Return an adapter that decodes with these classes; calling it raises KeyError for any other API.
 
-    With `documents`, it also reads non-streaming answers.
+    With `documents`, it also reads non-streaming answers. It claims the capabilities of decoders, of
+    `functions` and in `claimed`.
     """
 
     def adapter(run: Run) -> Iterator[Json]:
@@ -182,7 +190,7 @@ def adapter_for(
             yield event.to_json()
         yield {"outcome": decoder.outcome.to_json()}
 
-    claimed = () if documents is None else (DOCUMENTS,)
+    claimed = (*claimed, *(() if documents is None else (DOCUMENTS,)))
     return describe_adapter(adapter, functions or {}, name=name, apis=decoders, claimed=claimed)
 
 
@@ -214,7 +222,7 @@ def describe_adapter(
     return cast("Adapter", function)
 
 
-adapter: Final = adapter_for(DECODERS, FUNCTIONS, documents=DOCUMENT_READERS)
+adapter: Final = adapter_for(DECODERS, FUNCTIONS, documents=DOCUMENT_READERS, claimed=(WEBSOCKET,))
 
 
 def snapshots(run: Run, at: Iterable[int]) -> Iterator[Json]:
@@ -234,7 +242,14 @@ def snapshots(run: Run, at: Iterable[int]) -> Iterator[Json]:
 
 def open_decoder(run: Run, decoders: Mapping[str, type[Decoder]]) -> Decoder:
     """Return a decoder for this run's response."""
-    return decoders[run.api](status=run.status, headers=run.headers, pricing=run.pricing)
+    return decoders[run.api](status=run.status, headers=run.headers, pricing=run.pricing, lane=find_lane(run))
+
+
+def find_lane(run: Run) -> str | None:
+    """Return the name of the lane that the answer has on a WebSocket, or None."""
+    request: Mapping[str, Any] | None = getattr(run, "request", None)
+    lane: str | None = getattr(run, "lane", None) if request is None else request.get("stream_id")
+    return lane
 
 
 def _read_frames(decoder: Decoder, run: Run) -> Iterator[int]:

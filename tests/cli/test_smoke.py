@@ -515,6 +515,36 @@ def test_an_http_client_is_checked(project):
     assert "ok    requests       sends its requests to the base URL" in ran.out
 
 
+def test_a_client_that_ignores_what_a_run_asks_is_reported(project):
+    claims = 'adapter.capabilities = ["tool_calls", "usage", "cost"'
+    code = CLIENT.replace(claims, f'{claims}, "abort", "retries", "concurrency", "backpressure"')
+    ran = project.with_file("mypkg.py", code).run("smoke", "python:mypkg:adapter", "--timeout", "3")
+    assert ran.code == 1
+    lines = ran.out[ran.out.index("controls") :].splitlines()
+    problems = " ".join(" ".join(lines[:9]).split())
+    for problem in (
+        "control stop abort: `stop` is `abort`, but the answer was read on after delta 1",
+        "control at_once 2, control times 2: expected 2 outcomes in `outcomes`, got 0",
+        "control pause: `pause.url` was not requested",
+    ):
+        assert problem in problems
+
+
+def test_what_a_client_lacks_is_not_asked_of_it(project):
+    code = CLIENT.replace(
+        '"cost"]', '"cost", "abort"]\nadapter.lacks = ["control.abort", "control.cancel", "control.abandon"]'
+    )
+    ran = project.with_file("mypkg.py", code).run("smoke", "python:mypkg:adapter")
+    assert ran.code == 0, ran.out + ran.err
+    assert "skip  controls" in ran.out
+
+
+def test_the_client_with_every_capability_does_what_a_run_asks(project):
+    ran = project.run("smoke", "python:streamconform_client:adapter")
+    assert ran.code == 0, ran.out + ran.err
+    assert "ok    controls       does what `control` asks" in ran.out
+
+
 def test_a_request_to_a_wrong_path_is_reported(project):
     code = CLIENT.replace("/v1/messages", "/v1/complete")
     ran = project.with_file("mypkg.py", code).run("smoke", "python:mypkg:adapter")

@@ -16,6 +16,7 @@ CAPTURE = ROOT / "harness/streamconform_capture"
 PEERS = ROOT / "harness/streamconform_peers"
 WORKSHOP = ROOT / "harness/dev/streamconform_dev"
 REFERENCE = ROOT / "reference_impl/streamconform_reference"
+CLIENT = ROOT / "reference_impl/streamconform_client"
 MUTANTS = ROOT / "reference_impl/streamconform_mutants"
 INNOCENTS = ROOT / "reference_impl/streamconform_innocents"
 PROXY = ROOT / "reference_impl/streamconform_proxy"
@@ -24,9 +25,10 @@ MAY_IMPORT = {
     HARNESS: (),
     CAPTURE: (HARNESS, REFERENCE, MUTANTS),
     PEERS: (HARNESS,),
-    WORKSHOP: (HARNESS, CAPTURE, PEERS, REFERENCE, MUTANTS, INNOCENTS, PROXY),
+    WORKSHOP: (HARNESS, CAPTURE, PEERS, REFERENCE, CLIENT, MUTANTS, INNOCENTS, PROXY),
     REFERENCE: (),
-    MUTANTS: (REFERENCE,),
+    CLIENT: (REFERENCE,),
+    MUTANTS: (REFERENCE, CLIENT),
     INNOCENTS: (),
     PROXY: (HARNESS, REFERENCE),
 }
@@ -50,7 +52,9 @@ PIPELINE = (
 )
 """The packages that a trial passes through, from its spec to a report; each imports only earlier ones."""
 
-IMPLEMENTATIONS = frozenset({"streamconform_reference", "streamconform_mutants", "streamconform_innocents"})
+IMPLEMENTATIONS = frozenset(
+    {"streamconform_reference", "streamconform_client", "streamconform_mutants", "streamconform_innocents"}
+)
 
 LISTS_MUTANTS = "cli/completion.py"
 """The shell completes the names of mutants, which are in no other place."""

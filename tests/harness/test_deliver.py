@@ -15,7 +15,7 @@ from streamconform.delivery.deliver import WINDOW, cut, deliver
 from streamconform.delivery.mangle import MANGLERS, UNKNOWN_MEMBER, mangle
 from streamconform.delivery.stream import Stream
 from streamconform.model.cassette import Cassette
-from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, WINDOWS
+from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, WINDOWS, find_transport
 from streamconform.wire import eventstream, invoke_stream, sse
 from streamconform.wire.framings import MESSAGE_REWRITERS, split
 
@@ -23,7 +23,7 @@ from .. import bundled_suite
 from . import builders
 
 SENT = tuple(name for name, each in DELIVERIES.items() if "bytes" in each.inputs)
-CUTTING = tuple(name for name in SENT if name not in MANGLERS)
+CUTTING = tuple(name for name in SENT if name not in MANGLERS and find_transport(name) == "http")
 UNKNOWN = json.loads(b"{" + UNKNOWN_MEMBER + b"}")
 
 

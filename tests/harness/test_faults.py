@@ -11,11 +11,11 @@ import pytest
 
 from streamconform.apis import APIS
 from streamconform.apis.payloads import read_payload
-from streamconform.delivery.faults import MAX_FAULTS
+from streamconform.delivery.faults import MAX_FAULTS, MAX_FAULTS_OVER_WEBSOCKET
 from streamconform.model.case import Case, Skip
 from streamconform.model.leaf import AnyOf, Literally, list_preferred, list_values
 from streamconform.model.outcome import BROKEN_STATUSES, Usage
-from streamconform.model.trial import FAULTS, Framing, Trial
+from streamconform.model.trial import FAULTS, Framing, Trial, find_transport
 from streamconform.suite.expand import expand
 from streamconform.wire.framings import split
 
@@ -30,7 +30,9 @@ def framed(case: Case) -> Framing:
 
 
 def broken(case: Case, *, every: bool) -> tuple[Trial, ...]:
-    return tuple(expand((case,), (), "bytes", 0, "all" if every else "one"))
+    """Return the faults over HTTP; tests/harness/test_websocket_trials.py has the others."""
+    made = expand((case,), (), "bytes", 0, "all" if every else "one")
+    return tuple(trial for trial in made if find_transport(trial.delivery) == "http")
 
 
 @cache
@@ -221,4 +223,4 @@ def test_faults_are_trials_after_the_deliveries_with_their_own_ids(requested, ki
 
 
 def test_every_kind_over_bytes_has_its_level():
-    assert set(MAX_FAULTS) == set(FAULTS) - {"reset", "stall"}
+    assert {*MAX_FAULTS, *MAX_FAULTS_OVER_WEBSOCKET} == set(FAULTS) - {"reset", "stall"}

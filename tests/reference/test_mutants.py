@@ -16,7 +16,7 @@ import pytest
 import streamconform_mutants
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, decode
-from streamconform_mutants import MODULES, MUTANTS, borders, every_api, load
+from streamconform_mutants import MODULES, MUTANTS, borders, every_api, load, sockets, websocket_frames
 from streamconform_reference import adapter as reference
 
 from .samples import CALLS, SAMPLES
@@ -224,8 +224,9 @@ STREAMS = sorted(
     for name, mutant in MUTANTS.items()
     if "build_request" not in vars(mutant.adapter)
     and name not in (*DOCUMENT_MUTANTS, *borders.mutants.table, *every_api.mutants.table)
+    and name not in (*sockets.mutants.table, *websocket_frames.mutants.table)
 )
-"""Not request and border mutants, which are tested in modules of their own, nor those of every API."""
+"""Not mutants of requests, borders and WebSockets, which have their own modules, nor those of every API."""
 
 
 CHANGED_LATE = (

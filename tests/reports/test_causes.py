@@ -394,6 +394,26 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ("Sends `body.store`, which must be absent", one("body.store", {"present": False}, got=True)),
     ("Sends a wrong `headers.authorization`", one("headers.authorization", "a", "b")),
     ("Sends a wrong `body.messages`", one("request.body.messages.2.role", "tool", "user")),
+    (
+        "Leaves the connection of an answer open that nobody reads any more",
+        one("connection.closed", message="the client did not close the connection"),
+    ),
+    (
+        "Sends a request on the connection of an answer that has not ended",
+        one("connection.not-reused", message="the client sent request 2 on the connection of answer 1"),
+    ),
+    ("Opens a connection for each request", one("connection.reused", message="3 requests used one each")),
+    ("Sends another body when it retries", one("requests.same", message="another body")),
+    (
+        "Asks again for an answer that had begun",
+        one("requests.count", 1, 2, "2 requests, though the first answer had begun"),
+    ),
+    ("Retries a request that was rejected", one("requests.count", 1, 3, "3 requests for 1 answer")),
+    ("Sends more requests than it should", one("requests.count", 16, 17, "17 requests for 1 answer")),
+    ("Reads ahead without a limit", one("buffer.bounded", message="the client took 9 bytes")),
+    ("Neither ends nor fails", one("outcome", message="the client neither ended nor failed", verdict="hang")),
+    ("Does not report an outcome for each request", one("outcomes.length", 2, 1)),
+    ("Changes an answer when it reads several", one("outcomes.other.content.0.text", "a", "b")),
     ("Repairs arguments incorrectly", one("output", {"a": 1}, {}, case="common/heal/one")),
     ("Parses partial JSON incorrectly", one("output", {"a": 1}, {}, case="common/partial/one")),
     ("Assembles tool calls incorrectly", one("output", [{"id": "a"}], [], case="common/assemble/one")),
@@ -434,6 +454,7 @@ def test_every_row_of_the_table_has_an_example_and_no_row_hides_a_later_one():
         ("request.prefix.tools", "requests.1.prefix.tools"),
         ("first.content.0.text", "answers.3.content.0.text"),
         ("outcome.usage.input", "answers.0.usage.input"),
+        ("usage.input", "outcomes.text.usage.input"),
     ],
 )
 def test_a_cause_is_the_same_in_every_request_and_answer_of_a_conversation(first, later):

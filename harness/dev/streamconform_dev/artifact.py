@@ -21,7 +21,7 @@ from msgspec.structs import asdict
 from streamconform._version import __version__
 from streamconform.apis import APIS
 from streamconform.judge.judge import find_needed_capabilities
-from streamconform.model.case import AnyCase, CallCase, Case, Counts, Expectation, RoundTripCase
+from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Case, Counts, Expectation, RoundTripCase
 from streamconform.model.cassette import Cassette
 from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf, Present
 from streamconform.model.request import (
@@ -42,6 +42,7 @@ from streamconform.model.trial import (
     FAULTS_OVER_HTTP,
     SAMPLED,
     AnyTrial,
+    Behavior,
     Call,
     DeliverySet,
     RoundTrip,
@@ -85,7 +86,8 @@ def build_document(api: str, cases: Iterable[AnyCase]) -> Json:
         "api": api,
         "streamconform": __version__,
         "rules": RULES,
-        "cases": [_export_case(case) for case in cases],
+        # Behavior is not exported: only a server sees it.
+        "cases": [_export_case(case) for case in cases if not isinstance(case, BehaviorCase)],
     }
     tagged: Json = tag_integers(content)
     return tagged | {"digest": hashlib.sha256(encode_document(tagged)).hexdigest()}
@@ -117,7 +119,7 @@ def _compress(document: Json) -> bytes:
     return buffer.getvalue()
 
 
-def _export_case(case: AnyCase) -> Json:
+def _export_case(case: Case | CallCase | RoundTripCase) -> Json:
     head = _export_head(case)
     match case:
         case Case():
@@ -217,13 +219,15 @@ def list_trials(case: AnyCase) -> Iterator[tuple[AnyTrial, DeliverySet]]:
 
 
 def _export_trial(trial: AnyTrial, which: DeliverySet) -> Json:
-    assert not isinstance(trial, Call), "a call has no bytes"
+    assert not isinstance(trial, Behavior | Call), "a call has no bytes, and a script its own"
     entry: Json = {
         "name": trial.delivery,
         "level": trial.level,
         "set": which,
         "inputs": sorted(supported_inputs(trial)),
     }
+    if isinstance(trial, Trial) and trial.transport != "http":
+        entry["transport"] = trial.transport
     if isinstance(trial, RoundTrip):
         return entry | {"answers": [*map(_export_delivery, trial.answers)]}
     if trial.derived is not None:
@@ -250,8 +254,8 @@ def _export_delivery(trial: Trial) -> Json:
 
 def _measure_prefix(trial: Trial, body: bytes, delivered: bytes) -> int:
     """Return how many bytes of the stream's body a trial delivers; all others follow them."""
-    if not is_fault(trial.delivery):
-        return 0  # a delivery that changes bytes has a body of its own
+    if not is_fault(trial.delivery) or trial.transport != "http":
+        return 0  # a delivery that changes bytes has a body of its own, and so has another transport
     kept = delivered if body.startswith(delivered) else b"".join(trial.chunks[:-1])
     assert body.startswith(kept), "a fault keeps the beginning of the body, and adds at most one chunk"
     return len(kept)

@@ -47,6 +47,8 @@ class BytesInput:
     pricing: Mapping[str, Any] | None = None
     stream: bool = True
     """False for a non-streaming answer, whose body is one JSON document."""
+    transport: str = "http"
+    """`websocket` if the chunks are the frames that a server sends after the handshake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class HttpInput:
 
     api: str
     base_url: str
-    """The URL to use instead of the provider's base URL, without a trailing slash."""
+    """The URL to use instead of the provider's base URL, without a trailing slash; `ws:` for a WebSocket."""
     api_key: str
     request: Mapping[str, Any] | None = None
     model: str | None = None
@@ -71,6 +73,10 @@ class HttpInput:
     """
     stream: bool = True
     """False if the client must request a non-streaming answer."""
+    transport: str = "http"
+    """`websocket` if the client must connect with a WebSocket."""
+    control: Mapping[str, Any] | None = None
+    """What to do besides reading the answer, for adapters that claim it: see docs/behavior.md."""
 
 
 AdapterInput = BytesInput | HttpInput

@@ -20,9 +20,14 @@ from typing import Any, Final
 MAX_MESSAGE: Final = 500
 """The maximum number of characters to pass on from an exception's message."""
 TRANSPORTS: Final = frozenset(
-    {"aiohttp", "anyio", "h11", "h2", "httpcore", "httpcore2", "httpx", "httpx2", "requests", "urllib3"}
+    {
+        *("aiohttp", "anyio", "h11", "h2", "httpcore", "httpcore2", "httpx", "httpx2", "requests", "urllib3"),
+        *("websocket", "websockets", "wsproto"),
+    }
 )
-"""HTTP libraries. Their frames show only that a read failed, so their caller's nearest frame is reported."""
+"""Libraries for HTTP and WebSockets. Their frames show only that a read failed, so their caller's nearest
+frame is reported.
+"""
 NETWORK_ERRORS: Final = (("http.client", "HTTPException"), ("asyncio", "IncompleteReadError"))
 """The module and name of each network error in the standard library, other than `OSError`."""
 FILE_ERRORS: Final = (

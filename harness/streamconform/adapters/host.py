@@ -31,6 +31,8 @@ from streamconform.model.capability import CALLED, OF_STREAMS
 from streamconform.suggestions import suggest
 
 if TYPE_CHECKING:
+    import asyncio
+
     from streamconform.model.trial import Input
 
 GROUP: Final = "streamconform"
@@ -57,6 +59,8 @@ class AdapterResult:
     """The result of one call to an adapter: its outcome, and any events that it yields."""
 
     outcome: Any = None
+    outcomes: Any = None
+    """For a run with several answers: the outcome of each."""
     first: Any = None
     """For a round trip: the outcome of the first answer, if the adapter returns it."""
     events: list[Any] | None = None
@@ -90,6 +94,7 @@ class AdapterResult:
         """Set the returned outcome; `value` may also be `{"outcome": …, "first": …, "raised": …}`."""
         result = value if isinstance(value, dict) and is_result(value) else {"outcome": value}
         self.outcome, self.first = result.get("outcome"), result.get("first")
+        self.outcomes = result.get("outcomes")
         self.raised = result.get("raised")
         self.finished = True
 
@@ -106,7 +111,7 @@ class LineWriter(Protocol):
 
 def is_result(value: Mapping[str, Any]) -> bool:
     """Return whether `value` contains an outcome or an exception, and is not itself an outcome."""
-    return "outcome" in value or "raised" in value
+    return any(name in value for name in ("outcome", "outcomes", "raised"))
 
 
 class TargetError(Exception):
@@ -151,11 +156,12 @@ def call_adapter(
 ) -> AdapterResult:
     """Return the result of `adapter(run)`; the adapter is a function or a generator, sync or async."""
     result = AdapterResult(send_event=send_event)
+    keep = getattr(run, "control", None) is not None
     value = adapter(run)
     if inspect.isasyncgen(value) or hasattr(value, "__aiter__"):
-        _run_async(_collect_async(value, run, result))
+        _run_async(_collect_async(value, run, result), keep=keep)
     elif inspect.isawaitable(value):
-        result.finish(_run_async(_await_value(value)))
+        result.finish(_run_async(_await_value(value), keep=keep))
     elif inspect.isgenerator(value) or isinstance(value, Iterator):
         for item in value:
             result.add_item(item, run)
@@ -305,12 +311,13 @@ def _to_json(value: Any) -> Any:
     return sorted(value) if isinstance(value, set | frozenset) else list(value)
 
 
-def _build_input(message: Mapping[str, Any]) -> AdapterInput:
+def build_input(message: Mapping[str, Any]) -> AdapterInput:
+    """Return what an adapter is given for a run."""
     source = message["input"]
     members: dict[str, Any] = {name: message.get(name) for name in ("request", "model", "pricing")}
-    members["stream"] = message.get("stream", True)
+    members |= {"stream": message.get("stream", True), "transport": source.get("transport", "http")}
     if source["mode"] == "http":
-        members |= {name: message.get(name) for name in ("conversation", "results", "turns")}
+        members |= {name: message.get(name) for name in ("conversation", "results", "turns", "control")}
         return HttpInput(message["api"], source["base_url"], source["api_key"], **members)
     # `a2b_base64` is faster than its wrapper in `base64`, and a bytewise delivery has one chunk per byte.
     chunks = Chunks(list(map(a2b_base64, source["chunks"])))
@@ -330,7 +337,7 @@ def build_run_result(
     adapter: Callable[[Any], Any], message: Mapping[str, Any], send_event: SendEvent
 ) -> dict[str, Any]:
     """Return the members of a run's result; for an HTTP run, events go to `send_event`."""
-    run = _build_input(message)
+    run = build_input(message)
     above = message.get("digest_above")
     if above is not None:
         result = call_adapter(adapter, run, lambda _: None)  # a million events would fill the memory
@@ -338,7 +345,7 @@ def build_run_result(
     else:
         result = call_adapter(adapter, run, send_event if isinstance(run, HttpInput) else None)
     raised = exception_origin.convert_raised(result.raised, adapter)
-    if raised is not None and result.outcome is None:
+    if raised is not None and result.outcome is None and result.outcomes is None:
         return {"raised": raised}
     members: dict[str, Any] = (
         {} if result.events is None else {"events": result.events, "taken": result.taken}
@@ -349,6 +356,8 @@ def build_run_result(
         members["first"] = result.first
     if result.deviations:
         members["deviations"] = result.deviations
+    if result.outcomes is not None:
+        return {"outcomes": result.outcomes} | members
     return {"outcome": result.outcome} | members
 
 
@@ -413,11 +422,21 @@ async def _await_value(value: Awaitable[Any]) -> Any:
     return await value
 
 
-def _run_async(work: Coroutine[Any, Any, Any]) -> Any:
+def _run_async(work: Coroutine[Any, Any, Any], *, keep: bool = False) -> Any:
+    """Run `work` in an event loop of its own, or, from the first time with `keep`, always in the same one.
+
+    The end of a loop closes what a client has left open. A server's loop goes on, so that of a script does.
+    """
     # Imported here, because every worker of every run starts a program, and few adapters are asynchronous.
     import asyncio
 
-    return asyncio.run(work)
+    if keep and not _RUNNERS:
+        _RUNNERS.append(asyncio.Runner())
+    return _RUNNERS[0].run(work) if _RUNNERS else asyncio.run(work)
+
+
+_RUNNERS: Final[list[asyncio.Runner]] = []
+"""The event loop that is kept, if there is one."""
 
 
 async def _collect_async(items: AsyncIterator[Any], run: AdapterInput, result: AdapterResult) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from streamconform.model.behavior import LogEntry
 from streamconform.model.capability import OF_STREAMS, Capability, Claims
 from streamconform.model.result import Raised, Resources
 from streamconform.model.trial import Input, ProxyView
@@ -86,6 +87,10 @@ class Observation:
     """Whether the client sent the answer back and received `CANNED_TEXT` as the final answer."""
     raised: Raised | None = None
     """The exception that the library raised, if any; any events that it cut off are not reported."""
+    log: tuple[LogEntry, ...] = ()
+    """For a trial about behavior: what the server saw, in order."""
+    outcomes: tuple[Any, ...] | None = None
+    """For a trial about several answers: the outcome of each; `outcome` is then the first of them."""
     resources: Resources | None = None
     """What the program used for the run, if that was measured."""
     not_json: tuple[tuple[str, str], ...] = ()
@@ -148,3 +153,5 @@ class ServerRecord(Struct, frozen=True, kw_only=True):
     """A message about invalid requests, or about missing ones."""
     progress: str = ""
     """How much of the last reply was sent."""
+    log: tuple[LogEntry, ...] = ()
+    """For a trial about behavior: what happened on its connections, in order."""

@@ -11,7 +11,7 @@ from binascii import b2a_base64
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from streamconform._version import __version__
 from streamconform.adapters import json_line, proxy_view
@@ -30,9 +30,10 @@ from streamconform.adapters.non_json import MAX_TEXT, MAX_VALUES, NonJsonError, 
 from streamconform.adapters.strict_json import MAX_DEPTH, InvalidNumberError, is_too_deep, parse_strict
 from streamconform.model.capability import CALLED, CAPABILITIES, Claims
 from streamconform.model.case import Case, Turn
+from streamconform.model.cassette import Transport
 from streamconform.model.growth import DIGEST_ABOVE
 from streamconform.model.result import Raised
-from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import AnyTrial, Behavior, Call, RoundTrip, Trial
 from streamconform.printable import escape_line, escape_unprintable
 from streamconform.schemas import find_problems
 
@@ -41,6 +42,8 @@ MAX_LINE: Final = 64 * 1024 * 1024
 """Maximum bytes in a line from a program: four times the largest body, because events repeat the content."""
 MAX_EVENTS: Final = 1_000_000
 """Maximum events per run; the largest body, delivered byte by byte, has fewer."""
+MAX_OUTCOMES: Final = 1000
+"""Maximum outcomes of one run."""
 MAX_BLOCKS: Final = 100_000
 """Maximum content blocks per outcome: about as many empty tool calls as would fit in the largest body."""
 
@@ -118,35 +121,39 @@ def encode_run(id_: str, trial: Trial, *, events: bool, feed: Feed = BYTES_WITH_
     want = ["outcome", "events"] if events else ["outcome"]
     head = f'{{"op":"run","id":{json.dumps(id_)},"want":{json.dumps(want)},'.encode()
     if feed.input == "bytes":
-        return head + _CASE_ENCODER.encode(trial.case) + _encode_chunks(trial.chunks) + _END
+        return head + _CASE_ENCODER.encode(trial) + _encode_chunks(trial.chunks) + _END
     if feed.input == "http":
         return head + _encode_case(trial.case, _http_input(feed))
-    cassette = trial.case.cassette
-    source = {"mode": "push", "status": cassette.status, "headers": dict(cassette.headers)}
-    return head + _encode_case(trial.case, source)
+    return head + _encode_case(trial.case, {"mode": "push"} | _describe_response(trial))
 
 
 def _http_input(feed: Feed) -> dict[str, Any]:
-    return {"mode": "http", "base_url": feed.base_url, "api_key": API_KEY}
+    url = feed.base_url or ""
+    over = {"transport": "websocket"} if url.startswith("ws:") else {}
+    return {"mode": "http", "base_url": url, "api_key": API_KEY} | over
+
+
+def _describe_response(trial: Trial) -> dict[str, Any]:
+    over = {} if trial.transport == "http" else {"transport": trial.transport}
+    return {"status": trial.status, "headers": dict(trial.headers)} | over
 
 
 class _CaseEncoder:
-    """Encodes the part of a run message that depends only on the case, up to its chunks.
+    """Encodes the part of a run message that depends only on the case and transport, up to its chunks.
 
     It keeps the last result, because this part makes up most of a typical message, and about twenty trials of
     one case run in a row.
     """
 
     def __init__(self) -> None:
-        self._last: tuple[Case, bytes] | None = None
+        self._last: tuple[Case, Transport, bytes] | None = None
 
-    def encode(self, case: Case) -> bytes:
-        if self._last is None or self._last[0] is not case:
-            cassette = case.cassette
-            headers = dict(cassette.headers)
-            source = {"mode": "bytes", "status": cassette.status, "headers": headers, "chunks": []}
-            self._last = (case, _encode_case(case, source).removesuffix(_END))
-        return self._last[1]
+    def encode(self, trial: Trial) -> bytes:
+        case, transport = trial.case, trial.transport
+        if self._last is None or self._last[0] is not case or self._last[1] != transport:
+            source = {"mode": "bytes"} | _describe_response(trial) | {"chunks": []}
+            self._last = (case, transport, _encode_case(case, source).removesuffix(_END))
+        return self._last[2]
 
 
 _CASE_ENCODER: Final = _CaseEncoder()
@@ -198,11 +205,30 @@ def encode_request(id_: str, trial: AnyTrial, *, events: bool, feed: Feed = BYTE
     """
     if isinstance(trial, Trial):
         return encode_run(id_, trial, events=events, feed=feed)
+    if isinstance(trial, Behavior):
+        return _encode_behavior(id_, trial, feed)
     if feed.input == "http":
         head = {"op": "run", "id": id_, "want": ["outcome"]}
         return _encode_line(head | _conversation_members(trial) | {"input": _http_input(feed)})
     assert isinstance(trial, Call), "round trips are played one request at a time, or over HTTP"
     return encode_call(id_, trial)
+
+
+CONTINUE: Final = "/continue"
+"""The path, below the base URL of a trial about behavior, that the adapter gets to wait for the server."""
+
+
+def _encode_behavior(id_: str, trial: Behavior, feed: Feed) -> bytes:
+    """Return the `run` line for a trial about behavior."""
+    case = trial.case.main
+    control: dict[str, Any] = to_builtins(trial.case.control)
+    url = f"{feed.base_url}{CONTINUE}"
+    if "pause" in control:
+        control["pause"] = {**control["pause"], "url": url}
+    elif control.get("after") == 0:
+        control["url"] = url
+    head = f'{{"op":"run","id":{json.dumps(id_)},"want":["outcome"],"control":{json.dumps(control)},'
+    return head.encode() + _encode_case(case, _http_input(feed))
 
 
 def _conversation_members(trial: Call | RoundTrip) -> dict[str, Any]:
@@ -388,6 +414,8 @@ def _parse_answer(message: Mapping[str, Any], line: bytes) -> Answer:
             not_json = _parse_not_json(message)
             earlier = () if first is None else (first,)
             return Observation(outcome, events, counts, deviations, earlier, raised=raised, not_json=not_json)
+        case {"outcomes": [_, *_] as outcomes} if len(outcomes) <= MAX_OUTCOMES:
+            return Observation(outcomes[0], raised=raised, outcomes=tuple(outcomes))
         case {"output": output}:
             return Output(output)
         case {"skipped": {"reason": str(reason)}}:

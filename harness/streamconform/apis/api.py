@@ -17,7 +17,7 @@ from streamconform.apis.payloads import Payload
 from streamconform.apis.variants import Variants
 from streamconform.model.capability import Capability
 from streamconform.model.case import Case, Level
-from streamconform.model.cassette import Request
+from streamconform.model.cassette import SWITCHED, Request
 from streamconform.model.outcome import Reason
 from streamconform.model.trial import Framing
 from streamconform.wire import framings
@@ -405,7 +405,8 @@ class Api(Struct, frozen=True, kw_only=True):
             for framed in self.extensions.event:
                 if framings.is_stream(framed, body):
                     return framed
-        return "document"
+        # A cassette of a WebSocket has its messages, one per line.
+        return "ndjson" if status == SWITCHED else "document"
 
     def frame_case(self, case: Case, body: bytes) -> Framing:
         """Return the framing of `body`, which contains the bytes of `case` as they are delivered."""

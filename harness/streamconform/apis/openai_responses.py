@@ -28,7 +28,7 @@ from streamconform.apis.api import (
 from streamconform.apis.openai_responses_variants import RESPONSES_VARIANTS
 from streamconform.apis.payloads import Payload, as_object
 from streamconform.apis.request_forms import as_parts, declares_tool, drop_nulls, map_messages
-from streamconform.wire import sse
+from streamconform.wire import sse, websocket
 from streamconform.wire.reframe import write_named_events
 
 CLIENT_CALLS: Final = (
@@ -157,7 +157,8 @@ API: Final = Api(
         event={
             "sse": sse.encode_event(
                 b'{"type":"response.future_event","detail":{"n":1}}', "response.future_event"
-            )
+            ),
+            "websocket": websocket.encode_frame(b'{"type":"response.future_event","detail":{"n":1}}'),
         },
         event_level="must",
         objects=((), ("item",), ("part",), ("response",), ("response", "usage"), ("error",)),
@@ -179,7 +180,12 @@ API: Final = Api(
                 b'{"type":"error","sequence_number":99,"error":{"type":"server_error","code":"server_error",'
                 b'"message":"The server had an error while processing your request.","param":null}}',
                 "error",
-            )
+            ),
+            # https://platform.openai.com/docs/guides/websocket-mode
+            "websocket": websocket.encode_frame(
+                b'{"type":"error","status":500,"error":{"type":"server_error","code":"server_error",'
+                b'"message":"The server had an error while processing your request.","param":null}}'
+            ),
         },
         error_type="server_error",
         error_message="The server had an error while processing your request.",
@@ -208,7 +214,11 @@ API: Final = Api(
             ("input", "*", "reasoning", "id"),  # "Duplicate item found" (vercel/ai#14843)
         ),
     ),
-    opt_ins=(openai.CUSTOM_TOOLS, OptIn("the computer tool (`type: computer`)", declares_tool("computer"))),
+    opt_ins=(
+        openai.CUSTOM_TOOLS,
+        OptIn("the computer tool (`type: computer`)", declares_tool("computer")),
+        OptIn("a named lane (`stream_id`)", lambda body: "stream_id" in body),
+    ),
     key=openai.KEY,
     recording=openai.RECORDING,
     importing=Importing(

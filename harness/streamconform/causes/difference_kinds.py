@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
+from streamconform.judge.behavior import HAD_BEGUN
 from streamconform.judge.compare import (
     BLOCK_MISSING,
     INCLUDES,
@@ -30,9 +31,13 @@ from streamconform.model.verdict import Check
 MAX_COMPARED: Final = 20_000
 """The maximum number of characters compared; the rest of a longer text is ignored."""
 _INDEX: Final = re.compile(r"(?<=\.)\d+(?=\.|$)")
+SEVERAL_CONTENTS: Final = "outcomes.content"
 _ANSWER: Final = re.compile(r"^(first|outcome|answers\.\d+)\.")
 _LATER_REQUEST: Final = re.compile(r"^requests\.\d+\.")
 """Path prefixes of the two outcomes of a round trip, which have the same kinds of differences."""
+_SEVERAL: Final = re.compile(r"^outcomes\.[a-z]+\.(?!content\.)")
+_CONTENT_OF_SEVERAL: Final = re.compile(r"^outcomes\.[a-z]+\.content\..*", re.DOTALL)
+"""Paths in one of several outcomes of a script: only their contents show whether they are mixed."""
 _BLOCK_TYPE: Final = re.compile(r"content\.(\d+)\.([a-z_]+)")
 _BLOCK_LISTS: Final = re.compile(r"expected \d+ blocks? \[(.*?)\], got \d+ \[(.*?)\]")
 """Matches the message of `content.length`, with the types of the expected and received blocks."""
@@ -76,6 +81,7 @@ Classify = Callable[[str, Check, TrialResult], Difference]
 
 def generalize_path(path: str) -> str:
     """Return `path` with indices replaced by `*`, and without the number of the answer or request."""
+    path = _CONTENT_OF_SEVERAL.sub(SEVERAL_CONTENTS, _SEVERAL.sub("", path))
     return _INDEX.sub("*", _LATER_REQUEST.sub("request.", _ANSWER.sub("", path)))
 
 
@@ -84,6 +90,8 @@ def classify_check(check: Check, result: TrialResult) -> Difference:
     path = generalize_path(check.path)
     if (check.message or "").endswith("which JSON cannot represent") and path != "output":
         return Difference(path, "not-json")
+    if path == SEVERAL_CONTENTS:
+        return Difference(path, "different")
     if check.message == SIGNATURE_AS_THINKING:
         return Difference("content.*.thinking", "signature")
     if check.message == BLOCK_MISSING:
@@ -158,6 +166,13 @@ def _classify_request(path: str, check: Check, _: TrialResult) -> Difference:
     # One field of a request often differs in several places.
     part = ".".join(path.removeprefix("request.").split(".")[:2])
     return Difference(path, kind, {"part": part})
+
+
+def _classify_count(path: str, check: Check, _: TrialResult) -> Difference:
+    """Return whether an answer had begun, or the request was rejected, when the client sent another one."""
+    if (check.message or "").endswith(HAD_BEGUN):
+        return Difference(path, "repeated")
+    return Difference(path, "rejected" if check.expected == 1 else "different")
 
 
 def _classify_complete(path: str, check: Check, _: TrialResult) -> Difference:
@@ -498,6 +513,7 @@ _RULES: Final[Sequence[tuple[re.Pattern[str], Classify]]] = tuple(
         (r"usage\.[^.]*", _classify_usage),
         (r"cost(\..*)?", _classify_cost),
         (r"invariant\.unique-ids", _classify_ids),
+        (r"requests\.count", _classify_count),
         (r"(body|request|headers|path|requests)(\..*)?", _classify_request),
         (r"(.*\.)?complete", _classify_complete),
         (r"(.*\.)?arguments", _classify_arguments),

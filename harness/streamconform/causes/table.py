@@ -14,9 +14,14 @@ from streamconform.printable import escape_line
 
 Harm = Literal[
     "runs a wrong or unfinished call",
+    "gives an answer to the wrong user",
     "reports a broken stream as success",
     "crashes on a valid stream",
     "loses or changes content",
+    "keeps the provider generating, and billing, after the user pressed stop",
+    "pays for an answer twice",
+    "hangs, or keeps an overloaded server busy",
+    "runs out of memory with many slow users",
     "bills incorrectly",
     "wrong metadata",
     "exposes less",
@@ -28,6 +33,11 @@ RUNS: Final[Harm] = "runs a wrong or unfinished call"
 SUCCEEDS: Final[Harm] = "reports a broken stream as success"
 CRASHES: Final[Harm] = "crashes on a valid stream"
 LOSES: Final[Harm] = "loses or changes content"
+KEEPS_BILLING: Final[Harm] = "keeps the provider generating, and billing, after the user pressed stop"
+PAYS_TWICE: Final[Harm] = "pays for an answer twice"
+NEVER_ENDS: Final[Harm] = "hangs, or keeps an overloaded server busy"
+FILLS_MEMORY: Final[Harm] = "runs out of memory with many slow users"
+LEAKS: Final[Harm] = "gives an answer to the wrong user"
 BILLS: Final[Harm] = "bills incorrectly"
 MISLEADS: Final[Harm] = "wrong metadata"
 HIDES: Final[Harm] = "exposes less"
@@ -428,6 +438,48 @@ ROWS: Final[tuple[Row, ...]] = (
         "Sends the upstream server a request without model or messages",
         LOSES,
     ),
+    # Connections and retries
+    Row(
+        r"connection\.closed",
+        "",
+        "connection-left-open",
+        "Leaves the connection of an answer open that nobody reads any more",
+        KEEPS_BILLING,
+    ),
+    Row(
+        r"connection\.not-reused",
+        "",
+        "left-connection-reused",
+        "Sends a request on the connection of an answer that has not ended",
+        LEAKS,
+    ),
+    Row(
+        r"connection\.reused",
+        "",
+        "connection-not-reused",
+        "Opens a connection for each request",
+        HIDES,
+    ),
+    Row(r"requests\.same", "", "retry-changed", "Sends another body when it retries", PAYS_TWICE),
+    Row(
+        r"requests\.count",
+        "repeated",
+        "answer-asked-for-again",
+        "Asks again for an answer that had begun",
+        PAYS_TWICE,
+    ),
+    Row(
+        r"requests\.count",
+        "rejected",
+        "rejected-request-retried",
+        "Retries a request that was rejected",
+        NEVER_ENDS,
+    ),
+    Row(r"requests\.count", "", "retried-endlessly", "Sends more requests than it should", NEVER_ENDS),
+    Row(r"buffer\.bounded", "", "buffer-unbounded", "Reads ahead without a limit", FILLS_MEMORY),
+    Row(r"outcomes?", "", "answer-never-ends", "Neither ends nor fails", NEVER_ENDS),
+    Row(r"outcomes\.length", "", "answers-missing", "Does not report an outcome for each request", LOSES),
+    Row(r"outcomes\.content", "", "answers-mixed", "Changes an answer when it reads several", LEAKS),
     # Requests and functions
     Row(
         r"requests\.length",

@@ -22,8 +22,8 @@ from streamconform.config import read_settings
 from streamconform.delivery.deliver import cut
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.capability import CAPABILITIES, Capability
-from streamconform.model.case import Case, RoundTripCase
-from streamconform.model.trial import AS_IS, AnyTrial, Call, Delivered, Trial, supported_inputs
+from streamconform.model.case import BehaviorCase, Case, RoundTripCase
+from streamconform.model.trial import AS_IS, AnyTrial, Behavior, Call, Delivered, Trial, supported_inputs
 from streamconform.replay.server import ReplayServer
 from streamconform.reports.explanation import ExplainedTrial, explain, explain_verdict
 from streamconform.reports.style import StyledLine, print_lines, render_lines
@@ -167,7 +167,7 @@ def _find_trial(id_: str, settings: SelectionSettings) -> AnyTrial:
         return make_round_trip(case, name or AS_IS, seed)
     if name:
         raise SelectionError(f"`{case.id}` has no delivery `{name}`: it tests a function, not a stream")
-    return Call(case)
+    return Behavior(case) if isinstance(case, BehaviorCase) else Call(case)
 
 
 def _split_by_frame(trial: AnyTrial) -> AnyTrial:

@@ -12,8 +12,8 @@ from msgspec import to_builtins
 
 from streamconform.cli import commands, options
 from streamconform.config import read_settings
-from streamconform.model.case import AnyCase, Case, CaseHead, RoundTripCase
-from streamconform.model.trial import AnyTrial, RoundTrip, Trial
+from streamconform.model.case import AnyCase, BehaviorCase, Case, CaseHead, RoundTripCase
+from streamconform.model.trial import AnyTrial, Behavior, RoundTrip, Trial
 from streamconform.plural import format_count
 from streamconform.reports.style import StyledLine, print_lines
 from streamconform.suite.evidence import KINDS as EVIDENCE_KINDS
@@ -124,6 +124,8 @@ def _describe_size(trial: AnyTrial) -> str:
         case RoundTrip(_, answers):
             counts = [len(answer.chunks) for answer in answers]
             return f"{', '.join(map(str, counts[:-1]))} and {format_count(counts[-1], 'chunk')}"
+        case Behavior():
+            return "script"
         case _:
             return "function call"
 
@@ -165,5 +167,12 @@ def _subject_to_json(case: AnyCase) -> dict[str, Any]:
             "cassettes": names,
             "conversation": case.conversation,
             "turns": to_builtins(case.turns),
+        }
+    if isinstance(case, BehaviorCase):
+        return {
+            "kind": "behavior",
+            "cassettes": [f"{case.api}/{stream.cassette.name}" for stream in case.streams.values()],
+            "control": to_builtins(case.control),
+            "server": to_builtins(case.replies),
         }
     return {"kind": case.kind, "input": case.input}

@@ -13,7 +13,7 @@ from streamconform.errors import SelectionError, UsageError
 from streamconform.files import read_given
 from streamconform.judge.judge import Judgement, judge
 from streamconform.model.capability import CAPABILITIES, Capability
-from streamconform.model.trial import AnyTrial, Call, RoundTrip
+from streamconform.model.trial import AnyTrial, Behavior, Call, RoundTrip
 from streamconform.model.verdict import UNEXPECTED
 from streamconform.reports.explanation import ExplainedTrial
 from streamconform.run.exits import Exit
@@ -51,7 +51,7 @@ def judge_file(file: str, trial: AnyTrial, capabilities: tuple[Capability, ...])
 
     Raises `SelectionError` for a round trip, and `UsageError` if the file contains no answer.
     """
-    if isinstance(trial, RoundTrip):
+    if isinstance(trial, Behavior | RoundTrip):
         raise SelectionError(
             f"`{trial.case.id}` tests requests, which only a server sees; use `conform run` to judge it"
         )

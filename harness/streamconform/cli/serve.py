@@ -112,7 +112,10 @@ def _make_server(
 
     def make_index() -> Reply:
         return make_index_reply(
-            ServedCase(id_, case.title, server.base_url(id_), _find_path(case)) for id_, case in cases.items()
+            ServedCase(
+                id_, case.title, server.base_url(id_, case.cassette.transport), _describe_request(case)
+            )
+            for id_, case in cases.items()
         )
 
     server = ReplayServer(
@@ -136,18 +139,19 @@ async def _serve(server: ReplayServer, port: int, cases: Mapping[str, Case]) -> 
         except OSError as error:
             raise UsageError(f"cannot listen on `--port {port}`: {error.strerror}") from error
         for id_, case in cases.items():
-            click.echo(f"{server.base_url(id_)}  POST {_find_path(case)}")
+            click.echo(f"{server.base_url(id_, case.cassette.transport)}  {_describe_request(case)}")
         hint = "`conform list --trials --deliver full --input http` lists the names to use after @"
         served = f"{format_count(len(cases), 'case')}, listed at {server.url}/"
         click.echo(f"{served}; {hint}; stop with Ctrl-C", err=True)
         await stopped.wait()
 
 
-def _find_path(case: Case) -> str:
-    """Return the path that a client posts to."""
-    path = case.cassette.request.path
+def _describe_request(case: Case) -> str:
+    """Return the method and the path of a client's request."""
+    request = case.cassette.request
     # If the path contains the model, its query may select streaming; otherwise the query does not matter.
-    return path if APIS[case.api].endpoints.names_model else path.partition("?")[0]
+    path = request.path if APIS[case.api].endpoints.names_model else request.path.partition("?")[0]
+    return f"{'POST' if case.cassette.transport == 'http' else 'GET'} {path}"
 
 
 def _find_trial(id_: str, cases: Mapping[str, Case], seed: int) -> Trial | str:

@@ -9,7 +9,7 @@ import click
 
 from streamconform.errors import SelectionError, UsageError
 from streamconform.files import write_atomically
-from streamconform.model.case import AnyCase, Case, RoundTripCase
+from streamconform.model.case import AnyCase, BehaviorCase, Case, RoundTripCase
 from streamconform.model.cassette import Cassette
 from streamconform.plural import format_count
 from streamconform.replay.formats import FORMATS, find_base_url
@@ -47,6 +47,8 @@ def _list_cassettes(case: AnyCase) -> tuple[Cassette, ...]:
     match case:
         case Case():
             return () if case.unavailable is not None else (case.cassette,)
+        case BehaviorCase(streams=streams):
+            return tuple(stream.cassette for stream in streams.values())
         case RoundTripCase():
             return tuple(answer.cassette for answer in case.answers)
         case _:

@@ -10,8 +10,10 @@ from itertools import chain, pairwise
 from typing import Final
 from zlib import crc32
 
+from streamconform.delivery import websocket
 from streamconform.delivery.mangle import MANGLERS, mangle
 from streamconform.delivery.stream import Stream
+from streamconform.model.trial import find_transport
 from streamconform.wire.framings import split
 
 MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
@@ -43,6 +45,8 @@ def deliver(stream: Stream, name: str, seed: str) -> tuple[bytes, ...]:
 
     The same arguments always produce the same chunks.
     """
+    if find_transport(name) == "websocket":
+        return websocket.deliver(stream, name)
     body = mangle(stream.body, stream.case.api, name)
     if name == "bytewise":
         return tuple(map(BYTES.__getitem__, body))
@@ -52,7 +56,7 @@ def deliver(stream: Stream, name: str, seed: str) -> tuple[bytes, ...]:
 
 def identify(stream: Stream, name: str, seed: str) -> object:
     """Return a value that two deliveries have in common only if they have the same chunks."""
-    if name == "bytewise":
+    if name == "bytewise" or find_transport(name) == "websocket":
         return name
     edits = MANGLERS[name](stream.body, stream.case.api) if name in MANGLERS else iter(())
     if next(edits, None) is not None:

@@ -15,12 +15,14 @@ from itertools import chain
 from typing import Any, Final
 
 from streamconform.apis.api import Ending
+from streamconform.delivery import websocket
 from streamconform.delivery.deliver import MULTIBYTE, cut
 from streamconform.delivery.stream import Stream
 from streamconform.model.case import Case, Expectation, Partial
 from streamconform.model.leaf import AnyOf, Leaf, Literally, list_preferred, list_values
 from streamconform.model.outcome import BROKEN_STATUSES, FAILED_REASONS, REASONS
 from streamconform.model.trial import Delivered
+from streamconform.wire.websocket import INTERNAL_ERROR, NORMAL, encode_close
 
 MAX_FAULTS: Final[Mapping[str, int]] = {
     "cut-after-frame": 14,
@@ -32,6 +34,18 @@ MAX_FAULTS: Final[Mapping[str, int]] = {
 
 MAX_FAULTS_OVER_HTTP: Final[Mapping[str, int]] = {"reset": 4, "stall": 2}
 """The maximum numbers for faults that need a connection; stalls are few, because each one takes time."""
+
+MAX_FAULTS_OVER_WEBSOCKET: Final[Mapping[str, int]] = {
+    "websocket-cut": 4,
+    "websocket-close": 4,
+    "websocket-error": 4,
+}
+_SKIPPED_WITH: Final[Mapping[str, str]] = {
+    "websocket-cut": "cut-after-frame",
+    "websocket-close": "cut-after-frame",
+    "websocket-error": "error-frame",
+}
+"""For each fault over a WebSocket the one that it resembles; a case that skips that one has neither."""
 
 CUT_DOCUMENT: Final = "cut-inside-json"
 """The only fault of a non-streaming answer."""
@@ -46,11 +60,15 @@ _BROKEN: Final[dict[str, Leaf]] = {
 def list_faults(stream: Stream, *, every: bool, http: bool = False) -> Iterator[str]:
     """Yield the names of a stream's faults in the order of `MAX_FAULTS`: one of each kind, or `every` one.
 
-    Faults that need a connection come last, and only with `http`. A body that is not in the API's framing has
-    no faults, except that a non-streaming answer is truncated once. The stream is broken once for each pair
-    of adjacent frame types, so that every transition in the protocol is covered.
+    Faults that need a connection come after them, and only with `http`, then those over a WebSocket. A body
+    that is not in the API's framing has no faults, except that a non-streaming answer is truncated once. The
+    stream is broken once for each pair of adjacent frame types, so that every transition in the protocol is
+    covered.
     """
     case = stream.case
+    # What only a WebSocket has includes its ends, and other answers, which are no part of this one.
+    if websocket.is_only(stream):
+        return
     skipped = case.skip.faults if case.skip else frozenset[str]()
     if not case.stream:
         if (
@@ -60,8 +78,13 @@ def list_faults(stream: Stream, *, every: bool, http: bool = False) -> Iterator[
         ):
             yield f"{CUT_DOCUMENT}.0"
         return
-    for kind, limit in {**MAX_FAULTS, **(MAX_FAULTS_OVER_HTTP if http else {})}.items():
-        if kind not in skipped:
+    limits = {
+        **MAX_FAULTS,
+        **(MAX_FAULTS_OVER_HTTP if http else {}),
+        **(MAX_FAULTS_OVER_WEBSOCKET if websocket.can_use(stream) else {}),
+    }
+    for kind, limit in limits.items():
+        if _SKIPPED_WITH.get(kind, kind) not in skipped:
             places = _spread_evenly(PLACES[kind](stream), limit)
             # The name contains the frame's number, not a counter, so that an id keeps its meaning if other
             # places are chosen.
@@ -173,15 +196,38 @@ def _cut_inside_utf8(stream: Stream, number: int) -> Delivered:
 
 
 def _append_error_frame(stream: Stream, number: int) -> Delivered:
+    body = stream.body[: stream.frames[number].end]
+    frames = cut(body, (frame.start for frame in stream.frames))
+    return Delivered((*frames, stream.ending.error_frame[stream.framing]), _expect_error(stream, number + 1))
+
+
+def _cut_socket(stream: Stream, number: int) -> Delivered:
+    """Return the messages up to an event, after which the connection ends without a close frame."""
+    return Delivered(websocket.frame_messages(stream, number + 1), _expect_break(stream, number + 1))
+
+
+def _close_socket(stream: Stream, number: int) -> Delivered:
+    """Return the messages up to an event, and a clean close: it ends the connection, not the answer."""
+    messages = websocket.frame_messages(stream, number + 1)
+    return Delivered((*messages, encode_close(NORMAL)), _expect_break(stream, number + 1))
+
+
+def _fail_socket(stream: Stream, number: int) -> Delivered:
+    """Return the messages up to an event, the provider's error, and the close that follows it."""
+    messages = websocket.frame_messages(stream, number + 1)
+    end = (stream.ending.error_frame["websocket"], encode_close(INTERNAL_ERROR))
+    return Delivered((*messages, *end), _expect_error(stream, number + 1))
+
+
+def _expect_error(stream: Stream, whole: int) -> Expectation:
+    """Return the expectation if the provider's error comes after `whole` frames."""
     ending = stream.ending
     fields: dict[str, Leaf] = {"status": Literally("error"), "stop.reason": AnyOf(FAILED_REASONS)}
     # A client that may refuse the answer may have raised its own error before this one arrives.
     if not _is_refusable(stream.case):
         fields["error.type"] = _expect_error_type(ending)
         fields["error.message"] = Literally(ending.error_message)
-    body = stream.body[: stream.frames[number].end]
-    chunks = (*cut(body, (frame.start for frame in stream.frames)), ending.error_frame[stream.framing])
-    return Delivered(chunks, _expect_partial(stream, number + 1, fields))
+    return _expect_partial(stream, whole, fields)
 
 
 def _expect_error_type(ending: Ending) -> Leaf:
@@ -337,6 +383,9 @@ PLACES: Final[Mapping[str, Callable[[Stream], list[int]]]] = {
     "error-frame": _find_error_places,
     "reset": _find_before_terminal,
     "stall": _find_before_terminal,
+    "websocket-cut": _find_before_terminal,
+    "websocket-close": _find_before_terminal,
+    "websocket-error": _find_error_places,
 }
 """For each kind of fault, the function that returns the frames at which it is possible."""
 
@@ -347,5 +396,8 @@ MAKE: Final[Mapping[str, Callable[[Stream, int], Delivered]]] = {
     "error-frame": _append_error_frame,
     "reset": _disconnect,
     "stall": _disconnect,
+    "websocket-cut": _cut_socket,
+    "websocket-close": _close_socket,
+    "websocket-error": _fail_socket,
 }
-"""For each kind of fault in `PLACES` and `MAX_FAULTS`, the function that builds the broken stream."""
+"""For each kind of fault in `PLACES`, the function that builds the broken stream."""

@@ -10,7 +10,7 @@ from functools import cache, lru_cache, partial
 from itertools import pairwise
 from typing import Any, Final
 
-from msgspec import Struct, structs
+from msgspec import Struct, structs, to_builtins
 
 from streamconform.adapters.interface import (
     Answer,
@@ -30,6 +30,7 @@ from streamconform.judge.align import (
     normalize_expected,
     normalize_received,
 )
+from streamconform.judge.behavior import check_behavior, check_unanswered
 from streamconform.judge.claims import NOTHING_COMPARED, ComparedClaims, find_compared
 from streamconform.judge.compare import (
     FAILED_VERDICT,
@@ -46,15 +47,25 @@ from streamconform.judge.request import compare_request
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.judge.schema_problems import explain_malformed_events, explain_malformed_outcome
 from streamconform.judge.unknown_keys import find_unknown_keys
+from streamconform.model.behavior import Control
 from streamconform.model.capability import CALLED, INCLUDED_IN, Capability, Claims
-from streamconform.model.case import AnyCase, CallCase, Case, Counts, Expectation, Level, RoundTripCase
+from streamconform.model.case import (
+    AnyCase,
+    BehaviorCase,
+    CallCase,
+    Case,
+    Counts,
+    Expectation,
+    Level,
+    RoundTripCase,
+)
 from streamconform.model.event import BlockDelta, BlockEnd, Event
 from streamconform.model.growth import shorten_texts
 from streamconform.model.leaf import Literally, list_values
 from streamconform.model.outcome import Error, Outcome, Text, Thinking, ToolCall
 from streamconform.model.request import RequestExpectation
 from streamconform.model.result import Raised
-from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial, lower_level
+from streamconform.model.trial import AnyTrial, Behavior, Call, RoundTrip, Trial, lower_level
 from streamconform.model.verdict import Check, Culprit, Verdict
 from streamconform.printable import escape_unprintable
 from streamconform.wire.framings import split
@@ -111,6 +122,8 @@ def find_needed_capabilities(case: AnyCase) -> tuple[Capability, ...]:
     elif isinstance(case, RoundTripCase):
         calls = max(len(turn.results) for turn in case.turns)
         needed = ("round_trips", "tool_calls") if calls else ("round_trips",)
+    elif isinstance(case, BehaviorCase):
+        needed = (*_list_controls(case.control), *(("tool_calls",) if "call" in case.streams else ()))
     else:
         needed = () if case.stream else ("documents",)
         # Google sends thoughts only on request, so a client that cannot request them never gets such a
@@ -119,6 +132,18 @@ def find_needed_capabilities(case: AnyCase) -> tuple[Capability, ...]:
             needed = (*needed, "thinking")
         calls = count_client_calls(case.expect)
     return (*needed, "parallel_tool_calls") if calls > 1 else needed
+
+
+def _list_controls(control: Control) -> Iterator[Capability]:
+    """Yield the capabilities that a client needs to do what `control` asks."""
+    if control.stop is not None:
+        yield "abort"
+    if control.retries is not None:
+        yield "retries"
+    if control.answers > 1:
+        yield "concurrency"
+    if control.pause is not None:
+        yield "backpressure"
 
 
 def _has_thoughts(case: Case) -> bool:
@@ -294,7 +319,9 @@ def judge(
             return Judgement("faulted", "adapter", reason=f"{kind}: {message}")
         case Hang(seconds):
             message = f"no answer in {seconds:g} s; flush stdout after each line, or raise `--timeout`"
-            return Judgement("hang", "implementation", reason=message)
+            # A script also judges whether the client ends.
+            checks = (check_unanswered(trial),) if isinstance(trial, Behavior) else ()
+            return Judgement("hang", "implementation", checks, reason=message)
 
 
 def check_observation(
@@ -413,6 +440,8 @@ def _judge_answer(
             checks, culprit = [check_rule(path, trial.level, message)], "implementation"
         case RoundTrip(), Observation():
             checks, culprit = check_round_trip(trial, answer, claims)
+        case Behavior(), Observation():
+            checks, culprit = check_behavior(trial, answer, claims)
         case _:
             needed = "call has an `output`" if isinstance(trial, Call) else "run has an `outcome`"
             return Judgement("faulted", "adapter", reason=f"not-a-message: the answer to a {needed}")
@@ -507,13 +536,15 @@ def decide_verdict(checks: Sequence[Check]) -> Verdict:
 def serialize_answer(answer: Answer) -> Mapping[str, Any] | None:
     """Return the part of a failed answer to keep in the results."""
     match answer:
-        case Observation(outcome, events, earlier=earlier, requests=requests, raised=raised):
+        case Observation(outcome, events, earlier=earlier, requests=requests, raised=raised) as seen:
             described = None if raised is None else asdict(raised)
             optional = {
                 "raised": described,
                 "events": events,
                 "earlier": list(earlier) or None,
                 "sent": list(requests) or None,
+                "outcomes": list(seen.outcomes) if seen.outcomes else None,
+                "server": [to_builtins(entry) for entry in seen.log] or None,
             }
             return {"outcome": outcome} | {key: part for key, part in optional.items() if part is not None}
         case Output(value):

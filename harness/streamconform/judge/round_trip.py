@@ -100,7 +100,7 @@ def _compare_next_request(
     # A client that claims `stateful` may still send the whole history, and is then judged on all of it.
     is_kept = False
     if "stateful" in claims and kept and isinstance(body, Mapping) and body.get(kept) is not None:
-        is_kept = bool(turn.results or turn.messages)
+        is_kept = bool(turn.results or turn.messages) and not _has_failed(trial.answers[index])
     if is_kept and kept:
         yield _check_kept_answer(trial, index, kept, body[kept])
         expect = _expect_new_only(trial, index, kept)
@@ -114,6 +114,11 @@ def _compare_next_request(
         edited="compaction" in claims,
     )
     yield from compare_request(trial.case.api, expect, requests[index + 1], trial.level)
+
+
+def _has_failed(answer: Trial) -> bool:
+    """Return whether the expected answer is an error, after which the server keeps nothing."""
+    return answer.expect.fields.get("status") == Literally("error")
 
 
 def _check_kept_answer(trial: RoundTrip, index: int, kept: str, name: Any) -> Check:

@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 
 from streamconform.adapters.interface import Observation
 from streamconform.errors import Problem
+from streamconform.judge.behavior import list_behavior_paths
 from streamconform.judge.judge import check_observation, check_output
 from streamconform.judge.request import list_check_paths
 from streamconform.judge.round_trip import list_round_trip_paths
@@ -21,7 +22,16 @@ from streamconform.known_failures.model import Entry, KnownCause, KnownFailure, 
 from streamconform.model.capability import CAPABILITIES, Claims
 from streamconform.model.case import AnyCase
 from streamconform.model.request import RequestExpectation
-from streamconform.model.trial import DELIVERIES, OF_A_PROXY, AnyTrial, Call, Delivered, RoundTrip, Trial
+from streamconform.model.trial import (
+    DELIVERIES,
+    OF_A_PROXY,
+    AnyTrial,
+    Behavior,
+    Call,
+    Delivered,
+    RoundTrip,
+    Trial,
+)
 from streamconform.suite.catalog import Catalog
 from streamconform.suite.expand import expand
 from streamconform.suite.pulled import is_recorded
@@ -76,6 +86,9 @@ def get_checked_paths(trial: AnyTrial, claims: Claims) -> CheckedPaths:
         return CheckedPaths(paths, paths)
     if isinstance(trial, RoundTrip):
         paths = list_round_trip_paths(trial, claims)
+        return CheckedPaths(paths, paths)
+    if isinstance(trial, Behavior):
+        paths = list_behavior_paths(trial, claims)
         return CheckedPaths(paths, paths)
     certain = _get_paths(trial, claims)
     # A broken stream may end with any prefix of the complete content, so all paths in that content are

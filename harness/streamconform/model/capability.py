@@ -31,10 +31,15 @@ Capability = Literal[
     "custom_tools",
     "requests",
     "compaction",
+    "websocket",
     "heal",
     "partial_json",
     "assemble",
     "count_tokens",
+    "abort",
+    "retries",
+    "concurrency",
+    "backpressure",
 ]
 
 CAPABILITIES: frozenset[Capability] = frozenset(get_args(Capability))
@@ -58,10 +63,15 @@ CLAIMED_BY_NAME: Final[Claims] = frozenset(
         "custom_tools",
         "requests",
         "compaction",
+        "websocket",
         "heal",
         "partial_json",
         "assemble",
         "count_tokens",
+        "abort",
+        "retries",
+        "concurrency",
+        "backpressure",
     }
 )
 """Capabilities that must be claimed by name.
@@ -69,7 +79,7 @@ CLAIMED_BY_NAME: Final[Claims] = frozenset(
 Otherwise, a program that does not know `call` could not opt out of functions, and one that does not know
 `stream` would read a document as a stream. Clients that rely on the server to keep the history, or that
 shorten it on purpose, are rare, and so are those that can send every kind of file, instructions between
-messages, or tools without arguments.
+messages, or tools without arguments, and those that use a WebSocket.
 """
 OF_STREAMS: Final[Claims] = CAPABILITIES - CLAIMED_BY_NAME
 """The claims of an implementation that does not list its capabilities."""

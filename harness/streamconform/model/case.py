@@ -8,7 +8,8 @@ from typing import Any, Final, Literal, get_args
 
 from msgspec import Struct
 
-from streamconform.model.cassette import Cassette
+from streamconform.model.behavior import Control, Reply
+from streamconform.model.cassette import Cassette, Transport
 from streamconform.model.growth import Growth
 from streamconform.model.leaf import AnyOf, Leaf, Literally
 from streamconform.model.outcome import BlockType, Usage
@@ -158,6 +159,11 @@ class RoundTripCase(CaseHead):
     """Whether the provider rejects thinking that comes after other content than when it was made."""
 
     @property
+    def transport(self) -> Transport:
+        """Return what carries the requests and answers; one WebSocket carries all of them."""
+        return self.answers[0].cassette.transport
+
+    @property
     def answer_names(self) -> tuple[str, ...]:
         """Return the name of each answer in the paths of checks."""
         earlier = range(len(self.answers) - 1)
@@ -171,4 +177,59 @@ class RoundTripCase(CaseHead):
         return tuple(f"requests.{i}" for i in range(1, len(self.answers)))
 
 
-AnyCase = Case | CallCase | RoundTripCase
+OutcomeRule = Literal["whole", "error", "whole-or-error", "beginning", "any"]
+"""What an outcome may be: the whole answer, the error of the last reply, either, or no more than the answer.
+
+`beginning` accepts the whole answer too: a client that starts again and hands out the text once is correct.
+"""
+
+
+class BehaviorExpectation(Struct, frozen=True):
+    """What is expected of a client's connections and requests, and of its outcomes."""
+
+    outcome: OutcomeRule = "any"
+    closed: bool = False
+    """Whether the client must close the connection of the first answer, which does not end."""
+    reused: bool | None = None
+    """True: a later request uses an open connection again. False: none does if its answer has not ended."""
+    requests: int | None = None
+    """The maximum number of requests."""
+    unrepeated: bool = False
+    """Whether a second request is allowed only if the outcome is one whole answer."""
+    bounded: bool = False
+    """Whether a client that does not read must let the server wait."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BehaviorCase(CaseHead):
+    """An expectation for what a client does on its connections; only a server sees it.
+
+    Judged by the order of what happens, never by time.
+    """
+
+    api: str
+    control: Control
+    streams: Mapping[str, Case]
+    """The answers that the server can give, by role: `text`, `call`, `error`."""
+    halves: Mapping[str, int]
+    """By role, the number of frames in the first half of the stream."""
+    replies: tuple[Reply, ...]
+    """What the server does with each request, in the order in which they arrive."""
+    expect: BehaviorExpectation
+
+    @property
+    def main(self) -> Case:
+        """Return the stream of the first answer, for whose request the client is asked."""
+        roles = (reply.stream for reply in self.replies if reply.stream != "error")
+        return self.streams[next(roles, "text")]
+
+    def find_reply(self, number: int) -> Reply:
+        """Return the reply to a request, counted from 1.
+
+        After the last, the first follows if the client is asked for several answers, or else the last again.
+        """
+        count = len(self.replies)
+        return self.replies[(number - 1) % count if self.control.answers > 1 else min(number, count) - 1]
+
+
+AnyCase = Case | CallCase | RoundTripCase | BehaviorCase

@@ -11,6 +11,8 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
+SWITCHED: Final = 101
+"""The status of a handshake. The body of such a cassette has the messages of the server, one per line."""
 MODEL_IN_PATH: Final = re.compile(
     r"/models?/([^/?]+?)"
     r"(?::(?:streamG|g)enerateContent|/converse(?:-stream)?|/invoke(?:-with-response-stream)?)(?:\?|$)"
@@ -62,6 +64,7 @@ class Pulled(Struct, frozen=True):
 
 
 Provenance = Recorded | Derived | Authored | Pulled
+Transport = Literal["http", "websocket"]
 
 
 class ChunkMark(Struct, frozen=True):
@@ -109,6 +112,11 @@ class Cassette:
     def sha256(self) -> str:
         """Return the digest of the body as 64 hexadecimal digits."""
         return hashlib.sha256(self.body).hexdigest()
+
+    @property
+    def transport(self) -> Transport:
+        """Return what carried the exchange."""
+        return "websocket" if self.status == SWITCHED else "http"
 
     @property
     def content_type(self) -> str:

@@ -1,4 +1,4 @@
-"""Trials (a case with a delivery or fault, a function call, a round trip), and the deliveries and faults."""
+"""Trials (a case with a delivery or fault, a call, a round trip, a script), and the deliveries and faults."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final, Literal, Protocol
+from typing import ClassVar, Final, Literal, Protocol, get_args
 
 from msgspec import Struct
 
-from streamconform.model.case import LEVELS, CallCase, Case, Expectation, Level, RoundTripCase
+from streamconform.model.case import LEVELS, BehaviorCase, CallCase, Case, Expectation, Level, RoundTripCase
+from streamconform.model.cassette import SWITCHED, Transport
 
-Framing = Literal["sse", "ndjson", "json_array", "eventstream", "invoke_stream", "document"]
-"""`invoke_stream` is an `eventstream` whose messages contain base64-encoded model events. `document` is a
-body that is not in the API's framing, such as a JSON error or an HTML page.
+Framing = Literal["sse", "ndjson", "json_array", "eventstream", "invoke_stream", "websocket", "document"]
+"""`invoke_stream` is an `eventstream` whose messages contain base64-encoded model events. `websocket` is what
+a server sends after the handshake. `document` is a body that is not in the API's framing, such as a JSON
+error or an HTML page.
 """
 Input = Literal["bytes", "push", "http"]
 DeliverySet = Literal["fast", "standard", "full", "variants"]
@@ -32,18 +34,27 @@ class Delivery(Struct, frozen=True):
 
 
 SSE: Final = frozenset[Framing]({"sse"})
-ANY: Final = frozenset[Framing]({"sse", "ndjson", "json_array", "eventstream", "invoke_stream", "document"})
+EVENTS: Final = frozenset[Framing]({"sse", "ndjson"})
+"""The framings of what a WebSocket may carry: events, or the lines of its own cassettes."""
+ANY: Final = frozenset[Framing](get_args(Framing))
 ANY_INPUT: Final = frozenset[Input]({"bytes", "push", "http"})
 HTTP: Final = frozenset[Input]({"http"})
 OF_CONVERSATIONS: Final = frozenset[Input]({"bytes", "http"})
 """For round trips; in mode bytes, an implementation reads each answer, and builds the next request."""
 
 AS_IS: Final = "as-is"
-"""The delivery that changes nothing."""
+"""The delivery that changes nothing over HTTP."""
 WINDOWS: Final = "windows"
 """The delivery that only `conform compare` uses: with many recordings, it finds what `bytewise` finds."""
 OLD_NAMES: Final[Mapping[str, str]] = {"recorded": AS_IS}
 """Earlier names of deliveries, accepted wherever a user can name a delivery."""
+WEBSOCKET: Final = "websocket"
+"""The delivery that changes nothing over a WebSocket, and the first word in the names of the others there."""
+LARGE: Final = f"{WEBSOCKET}-large"
+"""The delivery with a message above 1 MiB, which only the cases with `SAMPLE_TAG` have."""
+UNCHANGED: Final = (AS_IS, WEBSOCKET)
+UPGRADED: Final[Mapping[str, str]] = {"connection": "Upgrade", "upgrade": WEBSOCKET}
+"""The headers that accept a handshake, without those that depend on the request."""
 _OLD_ID: Final = re.compile(rf"@({'|'.join(OLD_NAMES)})(?=[:.]|$)")
 
 DELIVERIES: Final[Mapping[str, Delivery]] = {
@@ -64,6 +75,13 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
         Delivery("key-order", "should", "the keys of every object in reverse order"),
         Delivery("multiline-data", "should", "payloads split over several data lines", SSE),
         Delivery("gzip", "should", "compressed with gzip", ANY, HTTP),
+        Delivery(WEBSOCKET, "must", "over a WebSocket: a message per event, in one frame and chunk", EVENTS),
+        Delivery(f"{WEBSOCKET}-whole", "must", "over a WebSocket, everything in one chunk", EVENTS),
+        Delivery(f"{WEBSOCKET}-bytewise", "must", "over a WebSocket, one byte per chunk", EVENTS),
+        Delivery(
+            f"{WEBSOCKET}-fragments", "must", "over a WebSocket, messages in fragments, with pings", EVENTS
+        ),
+        Delivery(LARGE, "must", "over a WebSocket, with one message above 1 MiB", EVENTS),
         Delivery("cr", "may", "every line ends in CR", SSE),
         Delivery(WINDOWS, "must", "one byte per chunk near places where parsers go wrong, else uncut", ANY),
         Delivery("half-pairs", "should", "deltas that end and begin with half of a surrogate pair"),
@@ -99,14 +117,16 @@ SAMPLED: Final = ("bom", "no-space", "multiline-data")
 """Standard deliveries that run for only one case per API: a client supports them in all streams or none."""
 SAMPLE_TAG: Final = "delivery-sample"
 """The tag that selects those cases."""
+FULL_ONLY: Final = (f"{WEBSOCKET}-whole", f"{WEBSOCKET}-bytewise")
+"""The deliveries that only a full run has, although they must not change the outcome."""
 
 _OF_SUITE: Final = tuple(name for name in DELIVERIES if name != WINDOWS)
 DELIVERY_SETS: Final[Mapping[DeliverySet, tuple[str, ...]]] = {
-    "fast": (AS_IS, "bytewise"),
+    "fast": (AS_IS, "bytewise", WEBSOCKET),
     "standard": tuple(
         name
         for name in _OF_SUITE
-        if name not in VARIANTS and (DELIVERIES[name].level == "must" or name in SAMPLED)
+        if name not in (*VARIANTS, *FULL_ONLY) and (DELIVERIES[name].level == "must" or name in SAMPLED)
     ),
     "full": _OF_SUITE,
     "variants": VARIANTS,
@@ -127,9 +147,15 @@ FAULTS: Final[Mapping[str, Level]] = {
     "error-frame": "must",
     "reset": "must",
     "stall": "should",
+    f"{WEBSOCKET}-cut": "must",
+    f"{WEBSOCKET}-close": "must",
+    f"{WEBSOCKET}-error": "must",
 }
 
-OF_ROUND_TRIPS: Final = (AS_IS, "whole", "bytewise", "random")
+OF_ROUND_TRIPS: Final[Mapping[Transport, tuple[str, ...]]] = {
+    "http": (AS_IS, "whole", "bytewise", "random"),
+    "websocket": (WEBSOCKET,),
+}
 """The deliveries of round trips. A few are enough, because a round trip tests requests, not streams."""
 
 OF_DOCUMENTS: Final = (AS_IS,)
@@ -198,6 +224,21 @@ class Trial:
         return self.plan.make(self.case, self.delivery).derived
 
     @property
+    def transport(self) -> Transport:
+        """Return what carries the bytes."""
+        return find_transport(self.delivery)
+
+    @property
+    def status(self) -> int:
+        """Return the HTTP status, or that of a handshake."""
+        return SWITCHED if self.transport == "websocket" else self.case.cassette.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Return the headers of the answer, or those of a handshake."""
+        return UPGRADED if self.transport == "websocket" else self.case.cassette.headers
+
+    @property
     def expect(self) -> Expectation:
         """Return the expectation for these bytes."""
         derived = self.derived
@@ -218,6 +259,7 @@ class Call(Struct, frozen=True):
     """The only trial of a case without bytes; it has the attributes of `Trial` that do not require bytes."""
 
     case: CallCase
+    transport: ClassVar[Transport] = "http"
 
     @property
     def delivery(self) -> None:
@@ -247,6 +289,11 @@ class RoundTrip(Struct, frozen=True):
         return self.answers[-1].delivery
 
     @property
+    def transport(self) -> Transport:
+        """Return what carries the requests and answers."""
+        return self.answers[-1].transport
+
+    @property
     def level(self) -> Level:
         """Return the level, which is the same for all answers."""
         return self.answers[-1].level
@@ -257,7 +304,35 @@ class RoundTrip(Struct, frozen=True):
         return f"{self.case.id}@{self.delivery}"
 
 
-AnyTrial = Trial | Call | RoundTrip
+class Behavior(Struct, frozen=True):
+    """The only trial of a case about behavior; it has the attributes of `Trial` that do not require bytes."""
+
+    case: BehaviorCase
+    transport: ClassVar[Transport] = "http"
+
+    @property
+    def delivery(self) -> None:
+        """Return None: the script delivers the bytes."""
+        return
+
+    @property
+    def level(self) -> Level:
+        """Return the level of the case."""
+        return self.case.level
+
+    @property
+    def id(self) -> str:
+        """Return `api/topic/case`."""
+        return self.case.id
+
+    @property
+    def barrier(self) -> Trial:
+        """Return an ordinary trial of the same client, which gives it the time to close a connection."""
+        case = self.case.streams["text"]
+        return Trial(case, AS_IS, case.level, Delivered((case.cassette.body,)))
+
+
+AnyTrial = Trial | Call | RoundTrip | Behavior
 
 
 def is_fault(delivery: str | None) -> bool:
@@ -265,8 +340,15 @@ def is_fault(delivery: str | None) -> bool:
     return (delivery or "").partition(".")[0] in FAULTS
 
 
+def find_transport(delivery: str) -> Transport:
+    """Return what carries the bytes of a delivery or fault."""
+    return "websocket" if delivery.startswith(WEBSOCKET) else "http"
+
+
 def supported_inputs(trial: AnyTrial) -> frozenset[Input]:
     """Return the input modes that can run `trial`."""
+    if isinstance(trial, Behavior):
+        return HTTP
     if isinstance(trial, RoundTrip):
         return OF_CONVERSATIONS
     name = (trial.delivery or "").partition(".")[0]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 
 from streamconform.apis import APIS
+from streamconform.delivery.plan import Recipe
 from streamconform.model.case import NOTHING_EXPECTED, Case
-from streamconform.model.cassette import Authored, Cassette, Request
-from streamconform.model.trial import AS_IS, Delivered, Trial
+from streamconform.model.cassette import Authored, Cassette, Request, Transport
+from streamconform.model.trial import AS_IS, WEBSOCKET, Delivered, Trial
 from streamconform.replay.endpoints import read_target
 
 
-def make_canned_trial(api: str, target: str, id_: str, model: str) -> Trial:
+def make_canned_trial(api: str, target: str, id_: str, model: str, transport: Transport = "http") -> Trial:
     """Return a trial with the shortest answer to a request for `target`, and with its non-streaming twin."""
     reply = APIS[api].choose_reply(read_target(target))
     body = reply.write(json.dumps(payload).encode() for payload in reply.payloads(model))
@@ -28,4 +29,6 @@ def make_canned_trial(api: str, target: str, id_: str, model: str) -> Trial:
         twin=json.dumps(reply.document(model)).encode(),
     )
     case = Case(id=id_, api=api, title="the shortest answer", cassette=cassette, expect=NOTHING_EXPECTED)
+    if transport == "websocket":
+        return Trial(case, WEBSOCKET, "must", Recipe(id_))
     return Trial(case, AS_IS, "must", Delivered((body,)))

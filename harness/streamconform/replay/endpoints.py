@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, unquote
 
 from streamconform.apis import APIS
 from streamconform.apis.api import Target
-from streamconform.model.cassette import Cassette
+from streamconform.model.cassette import Cassette, Transport
 
 AnswerKind = Literal["stream", "document"]
 
@@ -35,11 +35,8 @@ def match_request(
     cassette is a non-streaming answer.
     """
     endpoints = APIS[cassette.api].endpoints
-    path = read_target(target).path
-    # The recording's own path is also accepted, because some vendors serve the API at a different path, such
-    # as Gemini's `/v1beta/openai/…`.
-    is_stream = path == read_target(cassette.request.path).path or _matches_any(path, endpoints.streams)
-    is_document = _matches_any(path, endpoints.documents)
+    is_stream = is_stream_target(cassette, target)
+    is_document = _matches_any(read_target(target).path, endpoints.documents)
     if method != "POST" or not (is_stream or is_document):
         expected = describe_endpoint(cassette.api, document=document)
         return RequestMatch(None, f"the server got `{method} {target}`; expected {expected}")
@@ -60,6 +57,22 @@ def match_request(
     return RequestMatch("stream")
 
 
+def is_stream_target(cassette: Cassette, target: str) -> bool:
+    """Return whether a stream is requested at `target`."""
+    path = read_target(target).path
+    # The recording's own path is also accepted, because some vendors serve the API at a different path, such
+    # as Gemini's `/v1beta/openai/…`.
+    return path == read_target(cassette.request.path).path or _matches_any(
+        path, APIS[cassette.api].endpoints.streams
+    )
+
+
+def refuse_transport(cassette: Cassette, method: str, target: str) -> RequestMatch:
+    """Return the match for a request over HTTP, or for another path, in a trial over a WebSocket."""
+    expected = describe_endpoint(cassette.api, transport="websocket")
+    return RequestMatch(None, f"the server got `{method} {target}`; expected {expected}")
+
+
 def require_opt_ins(match: RequestMatch, cassette: Cassette, body: Any) -> RequestMatch:
     """Return `match`, or a mismatch if the body requests no feature that the recording has."""
     if match.kind is None:
@@ -68,9 +81,11 @@ def require_opt_ins(match: RequestMatch, cassette: Cassette, body: Any) -> Reque
     return match if missing is None else RequestMatch(None, mismatch=f"the client does not request {missing}")
 
 
-def describe_endpoint(api: str, *, document: bool = False) -> str:
+def describe_endpoint(api: str, *, document: bool = False, transport: Transport = "http") -> str:
     """Return the request line that a client of `api` is expected to send for a stream or a document."""
     endpoints = APIS[api].endpoints
+    if transport == "websocket":
+        return f"a WebSocket to `BASE_URL{endpoints.usual}`, and the message `response.create`"
     paths = (endpoints.documents if document else ()) or endpoints.streams
     return f"`POST BASE_URL{paths[0]}`"
 

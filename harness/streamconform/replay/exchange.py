@@ -9,17 +9,25 @@ from typing import Any, Final
 from streamconform.adapters.feed import Gate
 from streamconform.adapters.interface import ServerRecord
 from streamconform.apis import APIS
-from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.cassette import Cassette
+from streamconform.model.trial import AnyTrial, Behavior, Call, RoundTrip, Trial
 from streamconform.replay.canned_replies import make_canned_trial
-from streamconform.replay.endpoints import describe_endpoint, match_request, require_opt_ins
+from streamconform.replay.endpoints import (
+    RequestMatch,
+    describe_endpoint,
+    is_stream_target,
+    match_request,
+    refuse_transport,
+    require_opt_ins,
+)
 from streamconform.replay.reply import STREAM_REQUESTED, Reply, make_error_reply, make_reply
 from streamconform.replay.request import MAX_KEPT_BODY, ReceivedRequest
 
-_MAX_REQUESTS: Final = 16
+MAX_REQUESTS: Final = 16
 """Maximum requests to answer per trial; the limit stops clients that retry endlessly."""
 NO_REQUEST: Final = "no request arrived"
 _TOO_MANY_REQUESTS: Final = (
-    f"the server got more than {_MAX_REQUESTS} requests for one trial and stopped answering;"
+    f"the server got more than {MAX_REQUESTS} requests for one trial and stopped answering;"
     " disable the client's retries"
 )
 _MAX_STRAYS: Final = 4
@@ -47,7 +55,7 @@ class TrialExchange:
     continued: bool = False
     """Whether the client sent the trial's answer back and received a canned final answer."""
     has_too_many: bool = False
-    """Whether there were more than `_MAX_REQUESTS` requests."""
+    """Whether there were more than `MAX_REQUESTS` requests."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     transports: set[asyncio.WriteTransport] = field(default_factory=set)
     """The connections on which a reply is being sent."""
@@ -56,7 +64,7 @@ class TrialExchange:
         """Return the reply to a request for `target`, the path below the base URL, and record both."""
         # The path alone selects the trial, never the request's content: a client that sends another prompt,
         # or several requests at once, still gets its trial's answer.
-        if len(self.requests) >= _MAX_REQUESTS:
+        if len(self.requests) >= MAX_REQUESTS:
             self.has_too_many = True
             # 404, because SDKs retry 429 and 5xx.
             return make_error_reply(404, _TOO_MANY_REQUESTS, "one request")
@@ -64,7 +72,7 @@ class TrialExchange:
             return self._refuse_large_request(received, target)
         trial = self._choose_trial(received, target)
         cassette = trial.case.cassette
-        match = match_request(cassette, received.method, target, received.stream, document=self.is_document)
+        match = self._match(received, target, cassette)
         # A conversation of a round trip is given to the client without the options of the recorded request.
         if isinstance(self.trial, Trial):
             match = require_opt_ins(match, cassette, received.json)
@@ -78,6 +86,19 @@ class TrialExchange:
         if match.kind is not None:
             self.model_requests.append(request)
         return reply
+
+    def _match(self, received: ReceivedRequest, target: str, cassette: Cassette) -> RequestMatch:
+        if received.transport != self.trial.transport:
+            return refuse_transport(cassette, received.method, target)
+        # A message is the body of a request.
+        method = "POST" if received.transport == "websocket" else received.method
+        return match_request(cassette, method, target, received.stream, document=self.is_document)
+
+    def accepts_handshake(self, received: ReceivedRequest, target: str) -> bool:
+        """Return whether the client may go on over a WebSocket."""
+        if self.trial.transport != "websocket" or not received.is_handshake:
+            return False
+        return is_stream_target(self._choose_trial(received, target).case.cassette, target)
 
     def _refuse_large_request(self, received: ReceivedRequest, target: str) -> Reply:
         """Return the reply to a request whose body is too large; this does not count against the client."""
@@ -95,6 +116,8 @@ class TrialExchange:
                 return answers[min(len(self.model_requests), len(answers) - 1)]
             case Call(case):
                 return make_canned_trial(case.api or "", target, case.id, str(case.input["model"]))
+            case Behavior():
+                raise AssertionError("a script chooses its own streams")
             case trial:
                 # A client that sends back a paused answer or tool results would get the same stream again and
                 # loop forever. A retry, which has the same body, does get it again.
@@ -103,7 +126,7 @@ class TrialExchange:
                 ):
                     self.continued = True
                     model = str(trial.case.cassette.request.body.get("model") or trial.case.api)
-                    return make_canned_trial(trial.case.api, target, trial.case.id, model)
+                    return make_canned_trial(trial.case.api, target, trial.case.id, model, trial.transport)
                 return trial
 
     def get_gate(self, reply: Reply) -> Gate | None:
@@ -140,7 +163,8 @@ class TrialExchange:
         note = next((reply.note for _, reply in self.requests if reply.note), None)
         if note is not None or self.answered:
             return note
-        expected = f"expected {describe_endpoint(self.trial.case.api or '', document=self.is_document)}"
+        api, transport = self.trial.case.api or "", self.trial.transport
+        expected = f"expected {describe_endpoint(api, document=self.is_document, transport=transport)}"
         if self.strays:
             return f"the server got {self.strays[0]}; {expected}"
         return f"{NO_REQUEST}; {expected}; check that the client uses the base URL"

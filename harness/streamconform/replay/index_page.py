@@ -41,8 +41,8 @@ class ServedCase:
     id: str
     title: str
     base_url: str
-    path: str
-    """The path below the base URL that a client posts to."""
+    request: str
+    """The method, and the path below the base URL."""
 
 
 def make_index_reply(cases: Iterable[ServedCase]) -> Reply:
@@ -69,7 +69,7 @@ def _render_topic(topic: str, cases: list[ServedCase], total: int) -> str:
     rows = "".join(
         f"<tr><td>{html.escape(case.title)}<br><code>{html.escape(case.id)}</code></td>"
         f"<td><code>{html.escape(case.base_url)}</code></td>"
-        f"<td><code>POST {html.escape(case.path)}</code></td></tr>"
+        f"<td><code>{html.escape(case.request)}</code></td></tr>"
         for case in cases
     )
     head = "<tr><th scope=col>case</th><th scope=col>base URL</th><th scope=col>request</th></tr>"

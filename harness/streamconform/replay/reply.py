@@ -79,7 +79,9 @@ def make_reply(trial: Trial, request: RequestMatch, accepts: str, time_scale: fl
         case None:
             status = 404 if request.mismatch is None else 400
             message = request.mismatch or request.note or ""
-            expected = describe_endpoint(trial.case.api, document=not trial.case.stream)
+            expected = describe_endpoint(
+                trial.case.api, document=not trial.case.stream, transport=trial.transport
+            )
             return make_error_reply(status, message, expected, note=request.note, mismatch=request.mismatch)
 
 

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import h11
 
+from streamconform.model.cassette import Transport
+
 MAX_BODY: Final = 32 * 1024 * 1024
 """The maximum size of a request body in bytes: enough for a full context with images."""
 _VERSIONS: Final = (b"1.0", b"1.1")
@@ -56,6 +58,8 @@ class ReceivedRequest:
     """Whether the client understands the chunked transfer coding."""
     rest: bytes = b""
     """The bytes received after the request."""
+    transport: Transport = "http"
+    """`websocket` for a message of the client; all but the body is then that of the handshake."""
 
     def header(self, name: str) -> str:
         """Return the values of a header, joined."""
@@ -77,8 +81,15 @@ class ReceivedRequest:
     @property
     def stream(self) -> Any:
         """Return the body's `stream` member, or None if it has none or is not an object."""
+        if self.transport == "websocket":
+            return True  # every answer is a stream
         body = self.json
         return body.get("stream") if isinstance(body, dict) else None
+
+    @property
+    def is_handshake(self) -> bool:
+        """Return whether the client asks for a WebSocket."""
+        return self.method == "GET" and self.header("upgrade").lower() == "websocket"
 
     @property
     def as_built(self) -> dict[str, Any]:

@@ -60,15 +60,19 @@ async def send_reply(
                 await connection.write(LAST_CHUNK)
             return not close
         case "reset":
-            # Some clients discard data that they read together with the RST, so let them read everything
-            # first.
-            sock: socket.socket = connection.writer.get_extra_info("socket")
-            await _wait_until_read(sock, connection, ended)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-            connection.writer.transport.abort()
+            await reset_connection(connection, ended)
         case "stall":
             await _stall(connection, ended)
     return False
+
+
+async def reset_connection(connection: ClientConnection, ended: asyncio.Event) -> None:
+    """Send an RST as soon as the client has read everything."""
+    # Some clients discard data that they read together with the RST, so let them read everything first.
+    sock: socket.socket = connection.writer.get_extra_info("socket")
+    await _wait_until_read(sock, connection, ended)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    connection.writer.transport.abort()
 
 
 async def _stall(connection: ClientConnection, ended: asyncio.Event) -> None:

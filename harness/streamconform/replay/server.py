@@ -10,11 +10,12 @@ import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 from urllib.parse import unquote
 
 from streamconform.adapters.feed import Gate
-from streamconform.model.trial import AnyTrial, Trial
+from streamconform.model.cassette import Transport
+from streamconform.model.trial import WEBSOCKET, AnyTrial, Behavior, Trial
 from streamconform.replay.exchange import TrialExchange
 from streamconform.replay.reply import Reply, encode_head, make_error_reply
 from streamconform.replay.request import (
@@ -25,13 +26,16 @@ from streamconform.replay.request import (
     ServerLimits,
     receive_request,
 )
+from streamconform.replay.scripted import ScriptedExchange
 from streamconform.replay.sending import send_reply
+from streamconform.replay.websocket import Conversation, WatchReply
 
 HOST: Final = "127.0.0.1"
 _PREFIX: Final = re.compile(r"/x/(?P<id>[0-9]+|[^/?]+/[^/?]+/[^/?]+)(?=/|\?|$)")
 """`/x/7` stands for a trial in a run; `/x/api/topic/case@delivery` stands for the trial with that id."""
 _EXPECTED_PATH: Final = "a path that begins with a trial's base URL, `/x/…`"
 
+AnyExchange = TypeVar("AnyExchange", bound=TrialExchange)
 FindTrial = Callable[[str], Trial | str]
 """Returns the trial with the given id, or a message if there is none."""
 WatchRequest = Callable[[str, ReceivedRequest, Reply], None]
@@ -97,7 +101,19 @@ class ReplayServer:
     def exchange(self, trial: AnyTrial, gate: Gate | None = None) -> Iterator[TrialExchange]:
         """Serve `trial` under its own base URL until the context ends."""
         id_ = str(next(self._ids))
-        exchange = TrialExchange(self.base_url(id_), trial, gate, self._time_scale)
+        own = TrialExchange(self.base_url(id_, trial.transport), trial, gate, self._time_scale)
+        with self._open(id_, own) as exchange:
+            yield exchange
+
+    @contextlib.contextmanager
+    def perform(self, trial: Behavior, seconds: float) -> Iterator[ScriptedExchange]:
+        """Serve the script of `trial`, which gets this time, until the context ends."""
+        id_ = str(next(self._ids))
+        with self._open(id_, ScriptedExchange(self.base_url(id_), trial, seconds=seconds)) as exchange:
+            yield exchange
+
+    @contextlib.contextmanager
+    def _open(self, id_: str, exchange: AnyExchange) -> Iterator[AnyExchange]:
         self._exchanges[id_] = exchange
         try:
             yield exchange
@@ -167,23 +183,31 @@ class ReplayServer:
         prefix = _PREFIX.match(received.target)
         id_ = unquote(prefix["id"]) if prefix else ""
         target = received.target[prefix.end() if prefix else 0 :] or "/"
-        exchange = self._find_exchange(id_)
+        exchange = self._find_exchange(id_, is_handshake=received.is_handshake)
+        if not isinstance(exchange, str) and exchange.accepts_handshake(received, target):
+            await Conversation(exchange, received, target, connection, self._make_watch(id_)).hold()
+            return False
         if isinstance(exchange, str):
             self._note_stray(f"`{received.method} {received.target[:200]}`: {exchange}")
             reply, ended, gate, note_sent = _make_stray_reply(received, exchange), asyncio.Event(), None, None
+        elif isinstance(exchange, ScriptedExchange):
+            return await exchange.serve(received, target, connection)
         else:
             reply = exchange.answer(received, target)
             ended, gate, note_sent = exchange.ended, exchange.get_gate(reply), exchange.note_sent
             exchange.transports.add(connection.writer.transport)
-        if self._watch is not None:
-            self._watch(id_, replace(received, target=target), reply)
+        self._make_watch(id_)(replace(received, target=target), reply)
         try:
             return await send_reply(reply, received, connection, ended, gate, note_sent)
         finally:
             if not isinstance(exchange, str):
                 exchange.transports.discard(connection.writer.transport)
 
-    def _find_exchange(self, id_: str) -> TrialExchange | str:
+    def _make_watch(self, id_: str) -> WatchReply:
+        watch = self._watch
+        return lambda received, reply: None if watch is None else watch(id_, received, reply)
+
+    def _find_exchange(self, id_: str, *, is_handshake: bool) -> TrialExchange | str:
         """Return the exchange of the trial `id_`, or a message if there is no such trial."""
         if not id_:
             return "the path does not begin with a base URL"
@@ -192,14 +216,16 @@ class ReplayServer:
         # Numbers identify trials of a run. A late request must not get another trial's answer.
         if self._find is None or id_.isdigit():
             return f"there is no trial `{id_[:200]}`, or it has ended"
-        trial = self._find(id_)
+        # So that a case has one base URL, whatever the transport.
+        trial = self._find(f"{id_}@{WEBSOCKET}" if is_handshake and "@" not in id_ else id_)
         if isinstance(trial, str):
             return trial
-        return TrialExchange(self.base_url(id_), trial, None, self._time_scale)
+        return TrialExchange(self.base_url(id_, trial.transport), trial, None, self._time_scale)
 
-    def base_url(self, id_: str) -> str:
+    def base_url(self, id_: str, transport: Transport = "http") -> str:
         """Return the base URL of a trial."""
-        return f"{self.url}/x/{id_}"
+        url = self.url if transport == "http" else self.url.replace("http:", "ws:", 1)
+        return f"{url}/x/{id_}"
 
     def _note_stray(self, description: str) -> None:
         """Record a request without a trial in every running trial, since any of them may have caused it."""

@@ -12,6 +12,7 @@ from streamconform.model.result import Header, TrialResult
 from streamconform.model.verdict import Check, Verdict
 from streamconform.plural import format_count
 from streamconform.printable import LINE_WIDTH, escape_line
+from streamconform.reports.server_log import describe_log
 
 VERDICT_LABELS: Final[Mapping[Verdict, str]] = {
     "pass": "pass",
@@ -65,7 +66,7 @@ def describe_check(check: Check) -> list[str]:
 def describe_failure(trial: TrialResult, check: Check | None) -> list[str]:
     """Return the lines that say why `trial` did not pass; `check` is the failed check to show, if any."""
     if check is not None:
-        return describe_check(check)
+        return [*describe_check(check), *describe_log(trial.observation)]
     if trial.verdict == "stale":
         return [escape_line(f"listed as a known failure, but passes: {trial.known or ''}", 400)]
     return [escape_line(trial.reason or VERDICT_LABELS[trial.verdict], 400)]

@@ -16,10 +16,11 @@ from streamconform.adapters.program import Collateral
 from streamconform.apis import APIS
 from streamconform.causes.raised import format_raised, parse_raised
 from streamconform.judge import decode
+from streamconform.judge.behavior import check_behavior
 from streamconform.judge.judge import Judgement, check_observation, check_output, judge, serialize_answer
 from streamconform.judge.round_trip import check_round_trip
 from streamconform.model.capability import CALLED
-from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import AS_IS, AnyTrial, Behavior, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
@@ -30,6 +31,7 @@ from streamconform.reports.describe import (
     format_value,
 )
 from streamconform.reports.divergence import place_events
+from streamconform.reports.server_log import describe_log
 from streamconform.reports.style import StyledLine
 from streamconform.reports.terminal import STYLES, format_frames
 from streamconform.reports.tracebacks import read_traceback
@@ -144,13 +146,20 @@ def _describe_input(trial: AnyTrial, *, verbose: bool) -> dict[str, str]:
             "given": escape_line(conversation, width),
             "turns": escape_line(turns, width),
         }
+    if isinstance(trial, Behavior):
+        script = {"control": to_builtins(trial.case.control), "server": to_builtins(trial.case.replies)}
+        names = [f"{stream.api}/{stream.cassette.name}" for stream in trial.case.streams.values()]
+        return {name: escape_line(json.dumps(value), width) for name, value in script.items()} | {
+            "cassettes": ", ".join(names)
+        }
     cassette, size = trial.case.cassette, len(trial.body)
-    content_type = cassette.content_type or "no content type"
+    over_http = cassette.content_type or "no content type"
+    content_type = over_http if trial.transport == "http" else "over a WebSocket"
     return {
         "cassette": f"{cassette.api}/{cassette.name}, {describe_provenance(cassette)}",
         "seen in": trial.case.seen_in or "",
         "request": f"{cassette.request.method} {cassette.request.path}, model {cassette.model}",
-        "response": f"status {cassette.status}, {content_type}, {size:,} bytes",
+        "response": f"status {trial.status}, {content_type}, {size:,} bytes",
     }
 
 
@@ -172,6 +181,9 @@ def _judge(explained: ExplainedTrial) -> _Judged:
             return _Judged(judgement, checked.checks, failed, diverged)
         case RoundTrip(), Observation():
             checks, _ = check_round_trip(trial, answer, claims)
+            return _Judged(judgement, checks, judgement.checks)
+        case Behavior(), Observation():
+            checks, _ = check_behavior(trial, answer, claims)
             return _Judged(judgement, checks, judgement.checks)
         case Call(), Output(output):
             return _Judged(judgement, check_output(trial, output), judgement.checks)
@@ -263,11 +275,12 @@ def _failed_check_lines(check: Check, width: int) -> Iterator[StyledLine]:
 
 
 def _describe_cause(answer: Answer | Collateral) -> Iterator[str]:
-    """Yield the library's exception, or the last lines of a program's stderr or an adapter's traceback."""
+    """Yield the library's exception, what the server of a script saw, or the last lines of an error."""
     seen = None if isinstance(answer, Collateral) else serialize_answer(answer)
     raised = parse_raised((seen or {}).get("raised"))
     if raised is not None:
         yield f"raised {format_raised(raised)}"
+    yield from describe_log(seen)
     yield from (f"| {line}" for line in read_traceback(seen))
 
 

@@ -12,9 +12,9 @@ from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.causes.raised import describe_error
-from streamconform.model.case import CallCase, Case, RoundTripCase
+from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Case
 from streamconform.model.result import TrialResult, is_unexpected
-from streamconform.model.trial import AnyTrial, Trial
+from streamconform.model.trial import AnyTrial, Behavior, Trial
 from streamconform.plural import format_count
 from streamconform.printable import escape_line, escape_unprintable
 from streamconform.reports.describe import VERDICT_LABELS, describe_failure
@@ -73,13 +73,22 @@ def list_catches(results: Results, trials: Iterable[AnyTrial]) -> list[Catch]:
 def _make_catch(by_id: Mapping[str, AnyTrial], results: list[TrialResult]) -> Catch:
     worst = [result for result in results if result.verdict != "warn"] or results
     trials = [by_id[result.id] for result in worst]
-    smallest = min(trials, key=lambda trial: len(trial.body) if isinstance(trial, Trial) else 0)
+    smallest = min(trials, key=_rank_trial)
     return Catch(smallest, tuple(results), _measure_case(smallest.case))
 
 
-def _measure_case(case: Case | CallCase | RoundTripCase) -> int:
+def _rank_trial(trial: AnyTrial) -> tuple[bool, int]:
+    """Return the sort key of a trial: only one over HTTP can be minimised, and a small one is clear."""
+    if not isinstance(trial, Trial):
+        return False, 0
+    return trial.transport != "http", len(trial.body)
+
+
+def _measure_case(case: AnyCase) -> int:
     if isinstance(case, CallCase):
         return len(json.dumps(case.input))
+    if isinstance(case, BehaviorCase):
+        return len(case.streams["text"].cassette.body)
     cassette = case.cassette if isinstance(case, Case) else case.answers[-1].cassette
     return len(cassette.body)
 
@@ -158,11 +167,13 @@ def describe_input(trial: AnyTrial) -> Iterator[StyledLine]:
         framing = APIS[trial.case.api].detect_framing(trial.case.cassette.status, trial.body)
         if framing in MESSAGE_REWRITERS:
             lines = [
-                f"{frame.event}: {frame.payload.decode('utf-8', 'backslashreplace')}"
+                f"{frame.event or 'message'}: {frame.payload.decode('utf-8', 'backslashreplace')}"
                 for frame in split(framing, trial.body)
             ]
         else:
             lines = trial.body.decode("utf-8", "backslashreplace").rstrip("\n").split("\n")
+    elif isinstance(trial, Behavior):
+        lines = [trial.case.title]
     else:
         case = trial.case
         lines = [json.dumps(case.input if isinstance(case, CallCase) else dict(case.conversation))]

@@ -37,6 +37,7 @@ from streamconform.reports.describe import (
 )
 from streamconform.reports.resources import TITLE as RESOURCES_TITLE
 from streamconform.reports.resources import format_resources
+from streamconform.reports.server_log import describe_log
 from streamconform.reports.style import StyledLine, make_console, make_text
 from streamconform.reports.summary import (
     describe_borrowed_parser,
@@ -314,6 +315,8 @@ class Terminal:
                 self._print("      relevant: the end of the stream", "dim")
         if first.reason:
             self._print(f"      {escape_line(first.reason, 300)}")
+        for line in describe_log(first.observation):
+            self._print(f"      {line}", "dim")
         for line in read_traceback(first.observation):
             self._print(f"      | {line}", "dim")
         if first.guards and self._verbose:

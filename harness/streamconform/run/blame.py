@@ -207,8 +207,8 @@ def _build_input(trial: Trial) -> ReferenceInput:
     cassette = trial.case.cassette
     return ReferenceInput(
         api=trial.case.api,
-        status=cassette.status,
-        headers=cassette.headers,
+        status=trial.status,
+        headers=trial.headers,
         chunks=(trial.body,),
         request=cassette.request.body,
         model=cassette.model,

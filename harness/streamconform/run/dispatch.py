@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Awaitable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 
@@ -18,7 +18,7 @@ from streamconform.judge.compare import FAILED_VERDICT
 from streamconform.judge.judge import FirstDelta, Judgement, decide_verdict
 from streamconform.model.case import Counts
 from streamconform.model.result import CRASHED, REFUSED, Raised
-from streamconform.model.trial import AS_IS, AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import AS_IS, AnyTrial, Behavior, Call, RoundTrip, Trial
 from streamconform.model.verdict import Check
 from streamconform.run.grown import is_grown, measure
 from streamconform.run.plan import ImplementationPlan
@@ -28,12 +28,17 @@ from streamconform.run.turns import Turns
 
 if TYPE_CHECKING:
     from streamconform.adapters.in_process import InProcessAdapter
+    from streamconform.replay.scripted import ScriptedExchange
     from streamconform.replay.server import ReplayServer
 
 Dispatched = (
     asyncio.Future[Answer | Collateral] | asyncio.Future[tuple[Answer | Collateral, ServerRecord | None]]
 )
 """A future answer, over HTTP together with what the server saw."""
+
+
+BARRIERS: Final = 2
+"""The number of complete answers that a client reads between its answer about an abort and the verdict."""
 
 
 class Dispatcher(Struct):
@@ -45,6 +50,8 @@ class Dispatcher(Struct):
     live: bool | None = None
     """Whether the program sends events one by one; None until the first answer."""
     turns: Turns = field(default_factory=Turns)
+    patience: int = 15
+    """How many times the time limit a trial may take in which a client waits to retry, or reads a lot."""
 
     @property
     def is_timed(self) -> bool:
@@ -83,6 +90,8 @@ class Dispatcher(Struct):
     async def _dispatch(
         self, program: Program | InProcessAdapter, trial: AnyTrial, seconds: float
     ) -> tuple[Answer | Collateral, ServerRecord | None]:
+        if isinstance(trial, Behavior):
+            return await self._dispatch_behavior(program, trial, seconds)
         if not isinstance(trial, Trial):
             return await self._dispatch_conversation(program, trial, seconds)
         events = self._wants_events(trial)
@@ -128,6 +137,41 @@ class Dispatcher(Struct):
                 # known failures match under either input.
                 answer = Output(sent[0])
         return answer, exchange.summarize()
+
+    async def _dispatch_behavior(
+        self, program: Program | InProcessAdapter, trial: Behavior, seconds: float
+    ) -> tuple[Answer | Collateral, ServerRecord | None]:
+        """Return the answer to a trial about behavior, and what happened on its connections."""
+        assert self.server is not None, "such a trial needs HTTP"
+        async with self.turns.serve():
+            control = trial.case.control
+            seconds *= self.patience if control.retries or control.pause or control.at_once else 1
+            with self.server.perform(trial, seconds) as exchange:
+                feed = Feed("http", exchange.base_url)
+                answer = await program.run(trial, seconds, events=False, feed=feed)
+                exchange.note_answer()
+                if trial.case.expect.closed and isinstance(answer, Observation):
+                    await self._run_barrier(program, trial.barrier, seconds, exchange)
+        record = exchange.summarize()
+        return replace(answer, log=record.log) if isinstance(answer, Observation) else answer, record
+
+    async def _run_barrier(
+        self,
+        program: Program | InProcessAdapter,
+        trial: Trial,
+        seconds: float,
+        exchange: ScriptedExchange,
+    ) -> None:
+        """Let the client read complete answers, in which it has closed what it closes later than at once."""
+        assert self.server is not None, "such a trial needs HTTP"
+        for _ in range(BARRIERS):
+            with self.server.exchange(trial) as other:
+                feed = Feed("http", other.base_url)
+                answer = await program.run(trial, seconds, events=False, feed=feed)
+            exchange.note("barrier")
+            if not isinstance(answer, Observation):
+                break
+        await exchange.conclude()
 
     def _wants_events(self, trial: AnyTrial) -> bool:
         if not isinstance(trial, Trial):
@@ -197,6 +241,8 @@ def _judge_observation(
     # This takes precedence over any judgement of the answer: the client never got the recording.
     if server.mismatch is not None:
         return Judgement("skipped", None, reason=server.mismatch)
+    if isinstance(trial, Behavior):
+        return None if server.model_requests else _judge_answer_without_request(server)
     if isinstance(trial, Call):
         return _judge_missing_request(answer, trial, server)
     if server.wants_wrong_form:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
@@ -12,12 +13,16 @@ from streamconform.apis import APIS
 from streamconform.errors import UsageError
 from streamconform.judge.judge import explain_unclaimed
 from streamconform.judge.proxy_expectation import adapt_to_proxy
-from streamconform.model.case import AnyCase, CallCase, Case
+from streamconform.model.behavior import Control
+from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Case
 from streamconform.model.result import ImplementationInfo
-from streamconform.model.trial import AnyTrial, Input, Trial, supported_inputs
+from streamconform.model.trial import WEBSOCKET, AnyTrial, Input, Trial, supported_inputs
 from streamconform.run.grown import is_grown
 from streamconform.run.vendor import explain_foreign_case, explain_foreign_trial
 from streamconform.suite.build import COMMON
+
+CONTROL: Final = "control."
+"""The beginning of names in `lacks` that are about what a client is asked to do besides reading an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +107,8 @@ def plan_implementation(
 ) -> ImplementationPlan:
     """Divide `trials` into those to run and those to skip, according to the implementation's claims.
 
-    Trials of other APIs, and those that need a different input mode, are left out. Raises `UsageError` if the
-    implementation does not support `requested_input`.
+    Trials of other APIs, and those that need a different input mode or transport, are left out. Raises
+    `UsageError` if the implementation does not support `requested_input`.
     """
     # The input mode is known only after the greeting, so the suite was expanded for HTTP, which has the most
     # trials.
@@ -116,7 +121,7 @@ def plan_implementation(
     skipped: list[tuple[AnyTrial, str]] = []
     unclaimed: list[AnyTrial] = []
     for trial in trials:
-        if mode not in supported_inputs(trial):
+        if mode not in supported_inputs(trial) or not _speaks_transport(trial, greeting):
             continue
         case = trial.case
         if not _claims_api(case, greeting):
@@ -153,15 +158,37 @@ def explain_skip(case: AnyCase, greeting: Greeting, mode: Input = "http") -> str
 
 
 def _explain_lacking(case: AnyCase, lacks: frozenset[str]) -> str | None:
-    """Return which member of a request case's conversation the client has no setting for, or None.
+    """Return what the client cannot do, of a case's control or of the settings of its request, or None.
 
     Round trips are not skipped: they are about what the answer adds, not about the settings.
     """
+    if isinstance(case, BehaviorCase):
+        lacking = [name for name in _list_controls(case.control) if name in lacks]
+        return f"the client has no {lacking[0].removeprefix(CONTROL)}" if lacking else None
     if not lacks or not isinstance(case, CallCase) or case.kind != "request":
         return None
     asked = case.input.keys() if case.input.get("stream") is False else case.input.keys() - {"stream"}
     lacking = sorted(lacks & asked)
     return f"the client has no setting for {lacking[0]}" if lacking else None
+
+
+def _speaks_transport(trial: AnyTrial, greeting: Greeting) -> bool:
+    """Return whether the implementation can be reached over the transport of `trial`."""
+    if trial.transport == "http":
+        return True
+    return WEBSOCKET in greeting.claims(trial.case.api) and greeting.through is None
+
+
+def _list_controls(control: Control) -> Iterator[str]:
+    """Yield the names in `lacks` of what a client is asked to do."""
+    if control.stop is not None:
+        yield f"{CONTROL}{control.stop}"
+    if control.after == 0:
+        yield f"{CONTROL}first_byte"
+    if control.at_once is not None:
+        yield f"{CONTROL}at_once"
+    if control.times is not None:
+        yield f"{CONTROL}times"
 
 
 def _claims_api(case: AnyCase, greeting: Greeting) -> bool:

@@ -41,7 +41,10 @@ async def play(trial: RoundTrip, ask: Ask) -> Answer | Collateral:
 
 
 def extend(conversation: Json, outcome: Json, turn: Turn) -> Json:
-    """Return the conversation with an answer in the normal form, and with what the client adds to it."""
+    """Return the conversation with an answer in the normal form, and with what the client adds to it.
+
+    An answer that failed is no part of the conversation; the client asks again.
+    """
     answer: dict[str, Any] = {"role": "assistant", "content": [*map(_drop_nulls, outcome["content"])]}
     for name in ("response_id", "echo"):
         if outcome.get(name) is not None:
@@ -50,7 +53,8 @@ def extend(conversation: Json, outcome: Json, turn: Turn) -> Json:
     if reason is not None:
         answer["stop"] = reason
     results = [*_pair_results(turn.results, answer["content"])]
-    added = [answer, *([{"role": "tool", "results": results}] if results else []), *turn.messages]
+    answers = [] if outcome.get("status") == "error" else [answer]
+    added = [*answers, *([{"role": "tool", "results": results}] if results else []), *turn.messages]
     return {**conversation, "messages": [*conversation["messages"], *added]}
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from streamconform.apis import APIS
 from streamconform.apis.payloads import read_payload
-from streamconform.model.case import AnyCase, Case
+from streamconform.model.case import AnyCase, BehaviorCase, Case
 from streamconform.model.trial import VARIANTS, AnyTrial, Framing, Trial
 from streamconform.wire.framings import split
 
@@ -29,6 +29,9 @@ def explain_foreign_case(case: AnyCase, vendor: str) -> str | None:
     vendors = sorted(tag.removeprefix(_TAG) for tag in case.tags if tag.startswith(_TAG))
     if vendors and vendor not in vendors:
         return f"a stream from {', '.join(vendors)}, not from {vendor}"
+    if isinstance(case, BehaviorCase):
+        reasons = (explain_foreign_case(stream, vendor) for stream in case.streams.values())
+        return next(filter(None, reasons), None)
     if case.api is None or not isinstance(case, Case) or case.unavailable is not None:
         return None
     is_error = case.cassette.status >= 400

@@ -39,6 +39,7 @@ NAMES = (
     "results.v1",
     "known-failures.v1",
     "conversation.v1",
+    "behavior.v1",
     "profile.v1",
     "evidence.v1",
     "kinds.v1",

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from streamconform.smoke import answer_checks as answers
 from streamconform.smoke import claim_checks as claims
+from streamconform.smoke import control_checks as controls
 from streamconform.smoke import protocol_checks as protocol
 from streamconform.smoke.transcript import Transcript
 
@@ -76,6 +77,9 @@ CHECKS: Final[Mapping[str, SmokeCheck]] = {
     ),
     "determinism": SmokeCheck(
         "the same run gives the same outcome", answers.check_determinism, protocol.skip_without_step(" again")
+    ),
+    "controls": SmokeCheck(
+        "does what `control` asks", controls.check_controls, controls.skip_without_controls
     ),
     "unknown-field": SmokeCheck(
         "ignores unknown fields", answers.check_unknown_field, protocol.skip_without_step("unknown field")

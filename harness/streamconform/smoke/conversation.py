@@ -24,8 +24,11 @@ from streamconform.adapters.program import (
 )
 from streamconform.apis import APIS
 from streamconform.errors import ImplementationError
+from streamconform.model.trial import Behavior
+from streamconform.replay.exchange import TrialExchange
 from streamconform.replay.server import ReplayServer
-from streamconform.smoke.streams import load_document, load_streams
+from streamconform.smoke.control_checks import format_control, list_controls
+from streamconform.smoke.streams import load_document, load_streams, make_script
 from streamconform.smoke.transcript import (
     Message,
     SampleStream,
@@ -62,6 +65,8 @@ class SmokeStep:
     """Fields to replace or add in the run messages."""
     lines_before: tuple[bytes, ...] = ()
     """Lines to send before the runs."""
+    script: Behavior | None = None
+    """What the run asks the adapter to do besides reading an answer."""
     checked: bool = True
     """Whether the answers are checked; false if every answer is acceptable."""
 
@@ -104,6 +109,13 @@ def plan_steps(hello: Mapping[str, Any]) -> Iterator[SmokeStep]:
         text, call, _ = load_streams(api)
         for stream in (text, call):
             yield SmokeStep(name=f"{stream.name} again", runs={next(ids): stream})
+        for control in list_controls(hello, api):
+            yield SmokeStep(
+                name=f"control {format_control(control)}",
+                runs={next(ids): text},
+                script=make_script(api, control),
+                checked=False,
+            )
         yield SmokeStep(name="unknown field", runs={next(ids): text}, changes={UNKNOWN_NAME: {"n": 1}})
         if isinstance(hello.get("concurrency"), int) and hello["concurrency"] > 1:
             yield SmokeStep(name="two at once", runs={next(ids): text, next(ids): call})
@@ -119,6 +131,9 @@ def encode_step(step: SmokeStep, hello: Mapping[str, Any], feeds: Mapping[str, F
     """Yield the lines of `step`: the run messages, then, in `push` mode, the chunks."""
     yield from step.lines_before
     for id_, stream in step.runs.items():
+        if step.script is not None:
+            yield protocol.encode_request(id_, step.script, events=False, feed=feeds[id_])
+            continue
         events = stream.trial.case.stream and "events" in read_claims(hello, stream.api)
         run = protocol.encode_run(id_, stream.trial, events=events, feed=feeds[id_])
         yield _encode_line({**json.loads(run), **step.changes}) if step.changes else run
@@ -169,9 +184,13 @@ class _Conversation:
     ) -> StepRecord:
         """Run a step; over HTTP, the server replays its streams."""
         with contextlib.ExitStack() as stack:
-            mode, feeds, exchanges = find_input(hello) or "bytes", dict[str, Feed](), {}
+            mode, feeds = find_input(hello) or "bytes", dict[str, Feed]()
+            exchanges, script = dict[str, TrialExchange](), None
             for id_, stream in step.runs.items():
-                if server is not None:
+                if server is not None and step.script is not None:
+                    script = stack.enter_context(server.perform(step.script, self.timeout))
+                    exchanges[id_] = script
+                elif server is not None:
                     exchanges[id_] = stack.enter_context(server.exchange(stream.trial))
                 feeds[id_] = Feed(mode, exchanges[id_].base_url if exchanges else None)
             record = await self._send_step(step, tuple(encode_step(step, hello, feeds)))
@@ -184,6 +203,8 @@ class _Conversation:
         return replace(
             record,
             streams=streams,
+            control=None if step.script is None else step.script.case.control,
+            log=() if script is None else tuple(script.log),
             complaints=tuple(complaint for complaint in complaints if complaint is not None),
             mismatches=tuple(exchange.mismatch for exchange in exchanges.values() if exchange.mismatch),
         )

@@ -9,8 +9,9 @@ from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.apis.api import CANNED_TEXT
-from streamconform.model.case import NOTHING_EXPECTED, Case
-from streamconform.model.trial import AS_IS
+from streamconform.model.behavior import Control, Reply, Step
+from streamconform.model.case import NOTHING_EXPECTED, BehaviorCase, BehaviorExpectation, Case
+from streamconform.model.trial import AS_IS, Behavior
 from streamconform.replay.endpoints import read_target
 from streamconform.resources import find_bundled
 from streamconform.smoke.transcript import SampleStream
@@ -19,6 +20,7 @@ from streamconform.suite.documents import take_document
 from streamconform.suite.expand import make_trial
 
 CUT: Final = "cut-after-frame"
+_REST: Final = (Step("send", "all"), Step("end"))
 PRICING: Final = {"input": "3.00", "output": "15.00"}
 
 
@@ -47,6 +49,27 @@ def load_document(api: str) -> SampleStream:
     assert document is not None, "it has a twin"
     trial = make_trial(replace(text, cassette=document, stream=False), AS_IS, 0)
     return SampleStream(name="document", trial=trial, status="complete", text=CANNED_TEXT)
+
+
+def make_script(api: str, control: Control) -> Behavior:
+    """Return a script with whole answers, which asks a client for `control`."""
+    text = load_streams(api)[0].trial.case
+    steps: tuple[Step, ...] = _REST
+    if control.stop is not None:
+        steps = (Step("send", "all-but-last"), Step("wait", "answer"), *_REST)
+    elif control.pause is not None:
+        steps = (Step("send", "all-but-last"), Step("wait", "pause"), Step("flood", 0), *_REST)
+    case = BehaviorCase(
+        id=f"{api}/smoke/control",
+        title="control",
+        api=api,
+        control=control,
+        streams={"text": text},
+        halves={},
+        replies=(Reply("text", steps),),
+        expect=BehaviorExpectation(),
+    )
+    return Behavior(case)
 
 
 def _make_case(api: str, name: str) -> Case:

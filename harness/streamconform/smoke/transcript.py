@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Final, get_args
 
 from streamconform.adapters.protocol import ProtocolError, parse_object
+from streamconform.model.behavior import Control, LogEntry
 from streamconform.model.capability import CAPABILITIES, OF_STREAMS
 from streamconform.model.trial import Input, Trial
 
@@ -65,6 +66,10 @@ class StepRecord:
     timed_out: bool = False
     complaints: tuple[str, ...] = ()
     """The replay server's complaints about the HTTP requests."""
+    control: Control | None = None
+    """What the run asks the adapter to do besides reading an answer."""
+    log: tuple[LogEntry, ...] = ()
+    """What the server saw of a run with `control`."""
     mismatches: tuple[str, ...] = ()
     """Why requests got no stream: they asked for a different kind of answer than the one recorded."""
 

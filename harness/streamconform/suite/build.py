@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
+from msgspec import convert
+
+from streamconform.model.behavior import Control, Reply, Step
 from streamconform.model.case import (
     NOTHING_EXPECTED,
     AnyCase,
+    BehaviorCase,
+    BehaviorExpectation,
     CallCase,
     Case,
     Kind,
@@ -59,6 +64,8 @@ def read_head(
 
 def list_cassettes(entry: Mapping[str, Any]) -> dict[tuple[str | int, ...], str]:
     """Return the name of each cassette of a case, by its place in the entry; a call has none."""
+    if "streams" in entry:
+        return {("streams", role): stream["cassette"] for role, stream in entry["streams"].items()}
     if "cassette" in entry:
         return {("cassette",): entry["cassette"]}
     return {("cassettes", number): name for number, name in enumerate(entry.get("cassettes", ()))}
@@ -75,6 +82,8 @@ def build_case(
             return _build_round_trip(entry, cassettes, head)
         case "replay":
             return _build_replay(entry, cassettes, head)
+        case "behavior":
+            return _build_behavior(entry, cassettes, head)
         case "request" as kind:
             request = request_expectation.parse(entry["expect"])
             return CallCase(kind=kind, input=entry["conversation"], expect=request, **head)
@@ -156,3 +165,40 @@ def _join_answers(
         bound=entry.get("bound", False),
         **head,
     )
+
+
+_ALL: Final = (Step("send", "all"), Step("end"))
+
+
+def _build_behavior(
+    entry: Mapping[str, Any], cassettes: Sequence[Cassette], head: Mapping[str, Any]
+) -> BehaviorCase:
+    """Return the case of a script (`suite.scripts` has added it to the entry)."""
+    streams = {
+        role: build_stream_case(stream, cassette, head)
+        for (role, stream), cassette in zip(entry["streams"].items(), cassettes, strict=True)
+    }
+    return BehaviorCase(
+        control=convert(entry.get("control", {}), Control),
+        streams=streams,
+        halves={role: stream["half"] for role, stream in entry["streams"].items() if "half" in stream},
+        replies=tuple(map(_parse_reply, entry["server"])),
+        expect=convert(entry["expect"], BehaviorExpectation),
+        **head,
+    )
+
+
+def _parse_reply(reply: Mapping[str, Any]) -> Reply:
+    steps = tuple(map(_parse_step, reply["steps"])) if "steps" in reply else _ALL
+    return Reply(
+        reply.get("stream", "error" if "status" in reply else "text"),
+        steps,
+        reply.get("status"),
+        reply.get("headers", {}),
+        reply.get("answers", True),
+    )
+
+
+def _parse_step(step: str | Mapping[str, Any]) -> Step:
+    name, amount = (step, None) if isinstance(step, str) else next(iter(step.items()))
+    return convert({"name": name, "amount": amount}, Step)

@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from streamconform.files import read_regular, write_atomically
-from streamconform.model.case import AnyCase, CallCase, Level
+from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Level
 from streamconform.model.cassette import Cassette
 from streamconform.resources import find_bundled
 from streamconform.suite.build import build_case, get_kind, list_cassettes, read_head
@@ -58,7 +58,7 @@ class KeptCase(msgspec.Struct, frozen=True, array_like=True):
     line: int
     cassettes: tuple[str, ...]
     names: TrialNames | None
-    """The names of its trials; a call has none, and pulled recordings may be missing."""
+    """The names of its trials; a call and a behavior have none, and pulled recordings may be missing."""
     entry: bytes
     """JSON."""
 
@@ -146,7 +146,7 @@ def describe_spec(
             tuple(sorted(case.tags)),
             case.line,
             () if pulled else tuple(list_cassettes(entry).values()),
-            None if pulled or isinstance(case, CallCase) else list_trial_names(case),
+            None if pulled or isinstance(case, BehaviorCase | CallCase) else list_trial_names(case),
             msgspec.json.encode(entry),
         )
         for case, entry in zip(cases, document.value["cases"], strict=True)
@@ -229,7 +229,7 @@ def _build_later(
                 unavailable=None,
                 growth=None,
             )
-        case "round_trip" | "replay":
+        case "round_trip" | "replay" | "behavior":
             return make()
         case _:
             return make_later(LazyCallCase, make, id=kept.id, api=api, level=kept.level, tags=tags, kind=kind)

@@ -1,4 +1,4 @@
-"""Expand each case into trials: one per delivery and fault, or a single call.
+"""Expand each case into trials: one per delivery and fault, or a single call or behavior.
 
 A trial's level is the lower of the case's level and the delivery's or fault's.
 """
@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from streamconform.apis import APIS
+from streamconform.delivery import websocket
 from streamconform.delivery.deliver import identify
 from streamconform.delivery.faults import list_faults
 from streamconform.delivery.grow import Grow
@@ -19,19 +20,22 @@ from streamconform.delivery.plan import Recipe
 from streamconform.delivery.stream import read_stream
 from streamconform.delivery.variants import vary
 from streamconform.errors import SelectionError
-from streamconform.model.case import AnyCase, CallCase, Case, Level, RoundTripCase
-from streamconform.model.cassette import Pulled
+from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Case, Level, RoundTripCase
+from streamconform.model.cassette import Pulled, Transport
 from streamconform.model.trial import (
     ANY,
     AS_IS,
     DELIVERIES,
     FAULTS,
     FAULTS_OVER_HTTP,
+    LARGE,
     OF_DOCUMENTS,
     OF_ROUND_TRIPS,
     SAMPLE_TAG,
     VARIANTS,
+    WEBSOCKET,
     AnyTrial,
+    Behavior,
     Call,
     Delivered,
     FaultSet,
@@ -80,6 +84,10 @@ def expand(
     for case in cases:
         if isinstance(case, CallCase):
             yield Call(case)
+            continue
+        if isinstance(case, BehaviorCase):
+            if input_mode == "http":
+                yield Behavior(case)
             continue
         known = find_names(case.id) if seed == DEFAULT_SEED else None
         if isinstance(case, RoundTripCase):
@@ -133,14 +141,18 @@ def _identify(case: Case | RoundTripCase, name: str, seed: int) -> object | None
     Returns None if the case has no such delivery.
     """
     if isinstance(case, RoundTripCase):
-        if name not in OF_ROUND_TRIPS:
+        answers = [(read_stream(answer), recipe.seed) for answer, recipe in _list_answers(case, seed)]
+        is_known = name in OF_ROUND_TRIPS[case.transport]
+        if not (is_known and all(websocket.allows(stream, name) for stream, _ in answers)):
             return None
-        return tuple(
-            identify(read_stream(answer), name, recipe.seed) for answer, recipe in _list_answers(case, seed)
-        )
+        return tuple(identify(stream, name, own_seed) for stream, own_seed in answers)
     if (case.skip and name in case.skip.deliveries) or not (case.stream or name in OF_DOCUMENTS):
         return None
+    if name == LARGE and SAMPLE_TAG not in case.tags:
+        return None
     stream, framings = read_stream(case), DELIVERIES[name].framings
+    if not websocket.allows(stream, name):
+        return None
     if name in VARIANTS:
         return None if vary(stream, name) is None else name
     # The body is split into frames only if a delivery depends on them.
@@ -182,10 +194,10 @@ def _make_trial(case: Case, name: str, recipe: Recipe) -> Trial:
 
 def make_round_trip(case: RoundTripCase, name: str, seed: int) -> RoundTrip:
     """Return a round trip's trial with the delivery `name`. Raises `SelectionError` if none exists."""
-    name = get_current_name(name)
+    name = _get_own_name(name, case.transport)
     trial = next(_expand_round_trip(case, (name,), seed, None), None)
     if trial is None:
-        available = ", ".join(OF_ROUND_TRIPS)
+        available = ", ".join(OF_ROUND_TRIPS[case.transport])
         raise SelectionError(f"`{case.id}` has no delivery `{name}`; round trips have {available}")
     return trial
 
@@ -196,7 +208,7 @@ def make_trial(case: Case, name: str, seed: int) -> Trial:
     A fault without a frame number is the one that `--faults one` selects. Raises `SelectionError` if the case
     has no such trial.
     """
-    name = get_current_name(name)
+    name = _get_own_name(name, case.cassette.transport)
     kind, numbered, _ = name.partition(".")
     if kind not in FAULTS:
         if name not in DELIVERIES:
@@ -220,6 +232,12 @@ def make_trial(case: Case, name: str, seed: int) -> Trial:
             return trial
     available = ", ".join(trial.delivery for trial in trials) or "none"
     raise SelectionError(f"`{case.id}` has no fault `{name}`; available: {available}")
+
+
+def _get_own_name(name: str, transport: Transport) -> str:
+    """Return the current name of a delivery, or that of the one that changes nothing over `transport`."""
+    current = get_current_name(name)
+    return WEBSOCKET if current == AS_IS and transport == "websocket" else current
 
 
 @cache

@@ -9,11 +9,11 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from streamconform.apis import APIS
 from streamconform.errors import Problem, SourceError
-from streamconform.model.case import AnyCase, CallCase, Case, RoundTripCase
+from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Case, RoundTripCase
 from streamconform.schemas import check_document
 from streamconform.yaml_text import reader
 
-CasePath = Literal["stream", "document", "request", "replay"]
+CasePath = Literal["stream", "document", "request", "replay", "behavior"]
 """What an implementation does with an API in a case."""
 PATHS: Final[tuple[CasePath, ...]] = get_args(CasePath)
 FILE: Final = "kinds.yaml"
@@ -59,6 +59,8 @@ def find_path(case: AnyCase) -> CasePath | None:
             return "stream" if case.stream else "document"
         case RoundTripCase():
             return "replay"
+        case BehaviorCase():
+            return "behavior"
         case CallCase():
             return "request" if case.kind == "request" else None
 

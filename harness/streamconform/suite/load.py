@@ -13,7 +13,7 @@ from streamconform.errors import Problem, SelectionError, SourceError
 from streamconform.model.case import AnyCase, CaseHead
 from streamconform.model.cassette import Cassette
 from streamconform.schemas import parse_checked
-from streamconform.suite import cassettes, documents, pulled, request_expectation
+from streamconform.suite import cassettes, documents, pulled, request_expectation, scripts
 from streamconform.suite.build import (
     COMMON,
     DEFAULT_KIND,
@@ -156,8 +156,11 @@ class _Loader:
     def load_file(self, path: Path) -> None:
         """Load the cases of a file: from what is kept of it, or else from the file, and keep them."""
         data = self._read_bytes(path)
-        kept = self._find_kept(path, data)
-        if data is None or (kept is not None and self._add_kept(path, kept)):
+        if data is None:
+            return
+        key = scripts.join_files(self._sources.specs, path, data)
+        kept = self._find_kept(path, key)
+        if kept is not None and self._add_kept(path, kept):
             return
         document = self._check_file(path, data)
         if document is None:
@@ -167,16 +170,16 @@ class _Loader:
         made = self.result.cases[cases:]
         is_whole = len(made) == len(document.value["cases"]) and len(self.result.problems) == problems
         if self._store is not None and is_whole and get_kind(document.value) != KIND:
-            kept = describe_spec(document, data, made, self._metadata)
+            kept = describe_spec(document, key, made, self._metadata)
             self._store.keep(path, kept)
             self._add_names(kept)
 
     def read_heads(self, path: Path) -> list[CaseHead]:
         """Return the heads of the cases in a file."""
         data = self._read_bytes(path)
-        kept = self._find_kept(path, data)
         if data is None:
             return []
+        kept = self._find_kept(path, scripts.join_files(self._sources.specs, path, data))
         document = self._check_file(path, data) if kept is None else kept.to_document(str(path))
         if document is None:
             return []
@@ -193,8 +196,8 @@ class _Loader:
             self.result.problems += error.problems
             return None
 
-    def _find_kept(self, path: Path, data: bytes | None) -> KeptSpec | None:
-        return None if self._store is None or data is None else self._store.find(path, data)
+    def _find_kept(self, path: Path, data: bytes) -> KeptSpec | None:
+        return None if self._store is None else self._store.find(path, data)
 
     def _add_kept(self, path: Path, kept: KeptSpec) -> bool:
         """Add the cases of a kept spec; return whether they can be used."""
@@ -224,7 +227,13 @@ class _Loader:
         # Done only if the file matches the schema, because these checks rely on its types.
         problems = [*_check_names(path, document), *_check_turns(document), *_check_matchers(document)]
         self.result.problems += problems
-        return None if problems else document
+        if problems or get_kind(document.value) != scripts.KIND:
+            return None if problems else document
+        try:
+            return scripts.add_scripts(self._sources.specs, document)
+        except SourceError as error:
+            self.result.problems += error.problems
+            return None
 
     def _select_entries(self, document: reader.Document) -> Iterator[tuple[int, dict[str, Any], str | None]]:
         """Yield the entry of each case to load, with its index in the file, and its API."""
@@ -345,6 +354,9 @@ def _check_names(path: Path, document: reader.Document) -> Iterator[Problem]:
         message = f"`topic` is `{spec['topic']}`, but the file is `{path.name}`; they must match"
         yield document.problem(("topic",), message)
     yield from _check_source(document)
+    if (spec["topic"] == scripts.TOPIC) != (get_kind(spec) == scripts.KIND):
+        message = f"specs of kind `{scripts.KIND}`, and no others, have the topic `{scripts.TOPIC}`"
+        yield document.problem(("topic",), message)
     first: dict[str, int] = {}
     for i, entry in enumerate(spec["cases"]):
         if first.setdefault(entry["id"], i) != i:

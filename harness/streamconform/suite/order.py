@@ -13,7 +13,7 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Final
 
-from streamconform.model.trial import AS_IS, AnyTrial
+from streamconform.model.trial import UNCHANGED, AnyTrial
 from streamconform.yaml_text.reader import read_file
 
 Group = tuple[AnyTrial, ...]
@@ -71,7 +71,7 @@ def _divide(trials: Iterable[AnyTrial]) -> tuple[list[Group], list[Group]]:
         others: list[AnyTrial] = []
         for trial in of_case:
             is_cut = trial.delivery is not None and trial.delivery.startswith(EARLY_CUT)
-            is_early = trial.delivery in (None, AS_IS) or (is_cut and topic not in topics_with_cut)
+            is_early = trial.delivery in (None, *UNCHANGED) or (is_cut and topic not in topics_with_cut)
             if is_cut:
                 topics_with_cut.add(topic)
             (sample if is_early else others).append(trial)

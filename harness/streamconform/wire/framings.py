@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from streamconform.model.trial import Framing
-from streamconform.wire import eventstream, invoke_stream, json_array, json_text, ndjson, sse
+from streamconform.wire import eventstream, invoke_stream, json_array, json_text, ndjson, sse, websocket
 from streamconform.wire.frames import Frame
 
 _SPLITTERS: Final[Mapping[Framing, Callable[[bytes], tuple[Frame, ...]]]] = {
@@ -16,6 +16,7 @@ _SPLITTERS: Final[Mapping[Framing, Callable[[bytes], tuple[Frame, ...]]]] = {
     "json_array": json_array.split,
     "eventstream": eventstream.split,
     "invoke_stream": invoke_stream.split,
+    "websocket": websocket.split,
     "document": lambda _: (),
 }
 
@@ -25,16 +26,18 @@ MEDIA_TYPES: Final[Mapping[Framing, str]] = {
     "json_array": "application/json",
     "eventstream": "application/vnd.amazon.eventstream",
     "invoke_stream": "application/vnd.amazon.eventstream",
+    "websocket": "application/json",
     "document": "application/json",
 }
-"""The content type of a body in each framing."""
+"""The content type of a body in each framing, or of each message on a WebSocket, which has no such header."""
 
 
 MESSAGE_REWRITERS: Final[Mapping[Framing, Callable[[bytes, bytes], bytes]]] = {
     "eventstream": eventstream.replace_payload,
     "invoke_stream": invoke_stream.replace_payload,
+    "websocket": websocket.replace_payload,
 }
-"""For each framing of binary messages, a function that returns a message with a new payload and checksums."""
+"""For each framing of messages with lengths, a function that returns a message with a new payload."""
 
 
 @lru_cache(maxsize=8)

@@ -23,7 +23,7 @@ from streamconform.conservation import Balance, require_balance
 from streamconform.errors import UsageError
 from streamconform.model.case import Case
 from streamconform.model.result import ImplementationInfo
-from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, VARIANTS
+from streamconform.model.trial import DELIVERIES, DELIVERY_SETS, VARIANTS, find_transport
 from streamconform.printable import escape_line
 from streamconform.reports.style import PlainConsole, StyledLine, make_console, make_text
 from streamconform.reports.terminal import describe_implementation
@@ -377,8 +377,9 @@ def _find_corpus(name: str, cache_folder: str | None) -> str:
 def _parse_deliveries(option: str) -> tuple[str, ...]:
     """Return the deliveries that `option` names, in the order of `DELIVERIES`. Raises `UsageError`."""
     names: set[str] = set()
-    # A variant is expected to have another outcome, and a recording has no expectation.
-    usual = tuple(name for name in DELIVERIES if name not in VARIANTS)
+    # A variant is expected to have another outcome, and a recording has no expectation. It is compared as it
+    # was sent, which is over HTTP.
+    usual = tuple(name for name in DELIVERIES if name not in VARIANTS and find_transport(name) == "http")
     sets: dict[str, tuple[str, ...]] = {
         name: of_set for name, of_set in DELIVERY_SETS.items() if name != "variants"
     }

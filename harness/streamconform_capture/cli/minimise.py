@@ -219,8 +219,8 @@ def _find_trials(id_: str, settings: SelectionSettings) -> tuple[Trial, ...]:
     candidates = select_reducible(trials)
     if not candidates:
         raise SelectionError(
-            f"`{case.id}@{name}`: a cassette cannot represent a broken connection; "
-            "use `@cut-after-frame` instead"
+            f"`{case.id}@{name}`: a cassette cannot represent a broken connection or a WebSocket; "
+            "use `@cut-after-frame` or `@as-is` instead"
         )
     return candidates
 

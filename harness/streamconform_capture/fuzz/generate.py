@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +21,7 @@ from streamconform.apis import APIS
 from streamconform.errors import UsageError
 from streamconform.model.case import Case
 from streamconform.model.cassette import Authored, Cassette
-from streamconform.model.trial import DELIVERY_SETS, Trial
+from streamconform.model.trial import DELIVERY_SETS, AnyTrial, Trial
 from streamconform.resources import find_bundled
 from streamconform.suite import cassettes, expectation
 from streamconform.suite.expand import expand
@@ -58,12 +58,17 @@ class Generator:
         """Return a case's trials: a few of its deliveries, and one of its faults."""
         choice = random.Random(f"{self.seed}:{case.id}")  # noqa: S311 - a repeatable choice, not a secret
         of_case = partial(expand, (case,), input_mode="http", seed=self.seed)
-        whole = [trial for trial in of_case(DELIVERY_SETS["standard"]) if isinstance(trial, Trial)]
-        broken = [trial for trial in of_case((), faults="all") if isinstance(trial, Trial)]
+        whole = _select_over_http(of_case(DELIVERY_SETS["standard"]))
+        broken = _select_over_http(of_case((), faults="all"))
         return [
             *choice.sample(whole, min(_DELIVERIES, len(whole))),
             *choice.sample(broken, min(1, len(broken))),
         ]
+
+
+def _select_over_http(trials: Iterable[AnyTrial]) -> list[Trial]:
+    """Return the trials that every implementation can run; over a WebSocket, the events are the same."""
+    return [trial for trial in trials if isinstance(trial, Trial) and trial.transport == "http"]
 
 
 def draw_answers(base: Cassette, api: str, seed: int, count: int) -> list[Answer]:

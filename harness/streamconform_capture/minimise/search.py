@@ -189,8 +189,12 @@ def judge_reference(candidate: Candidate) -> Judgement:
 
 
 def select_reducible(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return the trials that a cassette can reproduce, that is, all except connection faults."""
-    return tuple(trial for trial in trials if trial.delivery.partition(".")[0] not in FAULTS_OVER_HTTP)
+    """Return the trials that a cassette can reproduce: no connection faults, and none over a WebSocket."""
+    return tuple(
+        trial
+        for trial in trials
+        if trial.delivery.partition(".")[0] not in FAULTS_OVER_HTTP and trial.transport == "http"
+    )
 
 
 def _list_failed_paths(judgement: Judgement) -> list[str]:

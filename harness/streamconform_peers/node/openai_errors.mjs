@@ -2,6 +2,12 @@
 
 import OpenAI from "openai";
 
+// Reads an `error` event of Responses, which is flat; that of a WebSocket has an object, and a status beside it.
+export function readErrorEvent(event) {
+  const { code, type, message } = event.error ?? { code: event.code, message: event.message };
+  return { type: code ?? type ?? null, message: message ?? null, status: event.status ?? null };
+}
+
 // Reads the provider's error: an HTTP error, an error in the stream (without a status), or the `error` event of Responses.
 export function readProviderError(error) {
   if (error?.type === "error") return { type: error.code ?? null, message: error.message };

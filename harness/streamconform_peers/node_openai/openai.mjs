@@ -1,12 +1,15 @@
-// Adapter for openai: `client.chat.completions.stream(…)` and `client.responses.stream(…)`, with their events and final values.
+// Adapter for openai: `client.chat.completions.stream(…)` and `client.responses.stream(…)`, with their events and final values,
+// and over a WebSocket `finalResponse()` of a lane, with the socket's events.
 // In a conversation, `client.chat.completions.runTools(…)` runs the tools; for Responses, the caller adds the output and the
 // results to the input, as the guide says.
 
 import OpenAI from "openai";
+import { ResponsesWebSocketSession } from "openai/lib/responses/responses-websocket-session";
+import { ResponsesWS } from "openai/resources/responses/ws";
 import { addTools, countAnswers, matchResults, ResultQueue } from "../node/conversation.mjs";
 import { buildStop, describeError, parseArguments, restoreOrder, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
-import { readProviderError } from "../node/openai_errors.mjs";
-import { readResponses } from "../node/openai_responses.mjs";
+import { readErrorEvent, readProviderError } from "../node/openai_errors.mjs";
+import { buildOutcome, endCalls, handleEvent, readResponses } from "../node/openai_responses.mjs";
 import { serve } from "../node/protocol.mjs";
 import { convertChatMessages, convertMessage, convertOutput, makeRunnable } from "./openai_turns.mjs";
 
@@ -18,16 +21,18 @@ const STOP_REASONS = {
   content_filter: "content_filter",
 };
 
-serve(adapter);
+const LIMITS = { maxLanes: 4, maxBufferedEvents: 2 ** 20, maxBufferedBytes: 2 ** 30 };
+
+serve(adapter, buildClient);
+
+function buildClient({ url, key, maxRetries }) {
+  return new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries, timeout: TIMEOUT_SECONDS * 1000 });
+}
 
 async function adapter(run, answer) {
-  const client = new OpenAI({
-    baseURL: `${run.url}/v1`,
-    apiKey: run.key,
-    maxRetries: 0,
-    timeout: TIMEOUT_SECONDS * 1000,
-  });
+  const { client } = run;
   const { stream: _, ...params } = run.api === "openai-chat" ? { messages: [], ...run.request } : run.request;
+  if (run.transport === "websocket") return readSocket(client, params, answer);
   if (run.api === "openai-chat")
     return run.turns.length ? runTools(client, params, run, answer) : readChat(client, params, answer);
   if (run.conversation)
@@ -47,6 +52,35 @@ async function adapter(run, answer) {
     ({ outcome, response } = await readResponses(client, params, answer, readProviderError));
   }
   return outcome;
+}
+
+// Reads the response of a lane; the events of the other lanes are not its own.
+async function readSocket(client, { stream_id: name, ...params }, answer) {
+  const indexes = new Map(); // as in `handleEvent`
+  let response;
+  let failure; // the last error event
+  const socket = new ResponsesWS(client);
+  socket.on("error", () => {}); // the lane reports it too
+  socket.on("event", (event) => {
+    if (event.type === "error") failure = event;
+    if (event.stream_id !== name) return;
+    response = event.response ?? response;
+    handleEvent(event, answer, indexes);
+  });
+  try {
+    for await (const { type } of socket.stream()) if (type === "open") break;
+    const lane = new ResponsesWebSocketSession(socket, LIMITS).lane(name);
+    lane.create(params);
+    response = await lane.finalResponse();
+    const outcome = buildOutcome(response, indexes);
+    endCalls(outcome, indexes, answer);
+    return answer.finish(response.status === "failed" ? { ...outcome, content: answer.content } : outcome);
+  } catch (error) {
+    const read = { ...buildOutcome(response, indexes), content: answer.content };
+    return answer.finish({ ...read, ...describeError(error, () => failure && readErrorEvent(failure)) });
+  } finally {
+    socket.close();
+  }
 }
 
 // Sends the conversation and its turns. The runner goes on by itself until an answer has no calls, or the caller adds messages.
@@ -93,7 +127,8 @@ async function readChat(client, params, answer) {
   const calls = new Map(); // maps a call's index to its block's index
   const done = new Set();
   try {
-    const stream = client.chat.completions.stream(params);
+    const stream = client.chat.completions.stream(params, { signal: answer.control.signal });
+    answer.control.own = () => stream.abort();
     stream.on("chunk", (chunk, current) => {
       snapshot = current;
       if (chunk.usage) answer.reportUsage(readUsage(chunk.usage));
@@ -114,6 +149,7 @@ async function readChat(client, params, answer) {
       const value = parseArguments(text); // a malformed call ends only when the stop reason is known
       if (value !== null) answer.endBlock(calls.get(index), { arguments: value, arguments_text: text, complete: true });
     });
+    await answer.control.readInLoop(stream);
     const completion = await stream.finalChatCompletion();
     answer.endOpenBlock();
     const [choice] = completion.choices;

@@ -2,28 +2,34 @@
 // `run()` itself. The answer is the output of the event `response_done`. The provider's own events, inside `model` events, show
 // the steps, and the answer if it does not end.
 
-import { MaxTurnsExceededError, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner } from "@openai/agents";
+import {
+  MaxTurnsExceededError,
+  OpenAIChatCompletionsModel,
+  OpenAIResponsesModel,
+  OpenAIResponsesWSModel,
+  Runner,
+} from "@openai/agents";
 import OpenAI from "openai";
 import { readChunks, readOpenAIUsage } from "../node/chat_pieces.mjs";
 import { isOfCaller, ResultQueue } from "../node/conversation.mjs";
 import { describeError, parseArguments, readTools, restoreOrder, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
-import { readProviderError } from "../node/openai_errors.mjs";
+import { readErrorEvent, readProviderError } from "../node/openai_errors.mjs";
 import { convertItem, readUsage } from "../node/openai_items.mjs";
 import { buildOutcome, endCalls, handleEvent } from "../node/openai_responses.mjs";
 import { serve } from "../node/protocol.mjs";
 import { buildAgent, convertMessages } from "./agents_input.mjs";
 
-serve(adapter);
+serve(adapter, buildModel);
+
+function buildModel({ api, url, key, model, transport, maxRetries }) {
+  const OfResponses = transport === "websocket" ? OpenAIResponsesWSModel : OpenAIResponsesModel;
+  const Model = api === "openai-chat" ? OpenAIChatCompletionsModel : OfResponses;
+  const timeout = TIMEOUT_SECONDS * 1000;
+  return new Model(new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries, timeout }), model);
+}
 
 async function adapter(run, answer) {
-  const client = new OpenAI({
-    baseURL: `${run.url}/v1`,
-    apiKey: run.key,
-    maxRetries: 0,
-    timeout: TIMEOUT_SECONDS * 1000,
-  });
-  const Model = run.api === "openai-chat" ? OpenAIChatCompletionsModel : OpenAIResponsesModel;
-  const model = new Model(client, run.model);
+  const { client: model } = run;
   if (run.conversation) return converse(run, model, answer);
   const tools = readTools(run.request).map(([name, description, parameters]) => ({
     type: "function",
@@ -39,8 +45,9 @@ async function adapter(run, answer) {
     outputType: "text",
     handoffs: [],
     tracing: false,
+    signal: answer.control.signal,
   };
-  return readAnswer(run.api, model.getStreamedResponse(request), answer);
+  return readAnswer(run.api, answer.control.watch(model.getStreamedResponse(request)), answer);
 }
 
 // Sends the conversation and its turns. The library goes on by itself until an answer has no calls, or the caller adds messages.
@@ -146,8 +153,7 @@ async function readResponse(events, final, answer) {
     for await (const event of events) {
       response = event.response ?? response;
       handleEvent(event, answer, indexes);
-      if (event.type === "error")
-        failed = { status: "error", error: { type: event.code ?? null, message: event.message ?? null } };
+      if (event.type === "error") failed = { status: "error", error: readErrorEvent(event) };
     }
   } catch (error) {
     failed ??= describeError(error, readProviderError);

@@ -1,32 +1,51 @@
-"""Responses through the OpenAI SDK: its raw events, and its accumulating helper.
+"""Responses through the OpenAI SDK, over HTTP and WebSockets: its raw events, and its accumulating helper.
 
-The helper's answer is `get_final_response()`; if that raises, its events are read like raw ones.
+The helper's answer is `get_final_response()`; if that raises, its events are read like raw ones. Over a
+WebSocket, the helper is a session, which has a lane for each `stream_id`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from openai.lib.responses_websocket import ResponsesWebSocketLimits, ResponsesWebSocketSession
+
+from streamconform_peers import control
 from streamconform_peers.normal_form import ExceptionKeeper, build_keywords, get
-from streamconform_peers.openai.client import build_request, get_client
+from streamconform_peers.openai.client import build_request, get_async_client, get_client
 from streamconform_peers.openai.conversation import continue_responses
 from streamconform_peers.openai_errors import describe_error
-from streamconform_peers.response_events import build_result
+from streamconform_peers.response_events import RESPONSE_ENDS, build_result
 from streamconform_peers.turns import join_outcomes, list_turns
+
+ENDS: Final = RESPONSE_ENDS | {"error"}
+LIMITS: Final = ResponsesWebSocketLimits(
+    max_lanes=4, max_events_per_lane=2**20, max_events=2**20, max_bytes_per_lane=2**30, max_bytes=2**30
+)
 
 
 def run_raw(run: Any) -> dict[str, Any]:
     """Return the outcome of `responses.create()`, streamed or not; no output means no content."""
-    create = get_client(run).responses.create
     events: list[Any] = []
+    if run.transport == "websocket":
+        with ExceptionKeeper(describe_error) as kept:
+            _read_socket(run, events)
+        return build_result(events, None, kept)
+    create = get_client(run).responses.create
     if not run.stream:
         response: Any = None
         with ExceptionKeeper(describe_error) as kept:
             response = create(**build_keywords(create, build_request(run)))
         return build_result([], None if get(response, "output") is None else response, kept)
+    keywords = build_keywords(create, build_request(run) | {"stream": True})
     with ExceptionKeeper(describe_error) as kept:
-        for event in create(**build_keywords(create, build_request(run) | {"stream": True})):
-            events.append(event)  # noqa: PERF402 - events before an exception must be kept
+        control.read(
+            run,
+            events,
+            lambda: build_result(events, None, kept),
+            lambda: create(**keywords),
+            lambda: get_async_client(run).responses.create(**keywords),
+        )
     return build_result(events, None, kept)
 
 
@@ -35,6 +54,8 @@ def run_helper(run: Any) -> dict[str, Any]:
 
     For a conversation with several answers, return that of the first one too.
     """
+    if run.transport == "websocket":
+        return _run_session(run)
     request = build_request(run)
     prompt = request["input"]
     items = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
@@ -55,10 +76,61 @@ def _stream(run: Any, request: dict[str, Any]) -> tuple[list[Any], Any, Exceptio
     events: list[Any] = []
     final = None
     keywords = build_keywords(responses.stream, request)
-    with ExceptionKeeper(describe_error) as kept, responses.stream(**keywords) as stream:
-        for event in stream:
-            events.append(event)  # noqa: PERF402 - events before an exception must be kept
-        # `get_final_response()` raises unless the response completed.
-        if any(event.type == "response.completed" for event in events):
-            final = stream.get_final_response()
+
+    def build() -> dict[str, Any]:
+        return build_result(events, None, kept)
+
+    with ExceptionKeeper(describe_error) as kept:
+        if control.is_cancelled(run):
+            cancelled = get_async_client(run).responses.stream(**keywords)
+            control.read(run, events, build, None, lambda: control.Entered(cancelled))
+            return events, None, kept
+        with responses.stream(**keywords) as stream:
+            control.read(run, events, build, lambda: stream)
+            # `get_final_response()` raises unless the response completed.
+            if any(event.type == "response.completed" for event in events):
+                final = stream.get_final_response()
     return events, final, kept
+
+
+def _read_socket(run: Any, events: list[Any]) -> None:
+    """Append the events of the request's lane up to its end, as in the guide."""
+    request = build_event(run)
+    with get_client(run).responses.connect() as connection:
+        connection.send(request)
+        for event in connection:
+            lane = get(event, "stream_id")
+            if lane == request.get("stream_id") or (lane is None and event.type == "error"):
+                events.append(event)
+                if event.type in ENDS:
+                    return
+
+
+def _run_session(run: Any) -> dict[str, Any]:
+    """Return the outcome of a lane's `get_final_response()`, or of the lane's events if it raises."""
+    events: list[Any] = []
+    final = None
+    request = build_event(run)
+    with (
+        ExceptionKeeper(describe_error) as kept,
+        get_client(run).responses.connect() as connection,
+        ResponsesWebSocketSession(connection, limits=LIMITS) as session,
+    ):
+        name = request.pop("stream_id", None)
+        lane = session.lane(name) if name else session.default
+        lane.send(request)
+        try:
+            while not events or events[-1].type not in ENDS:
+                events.append(lane.recv())
+        except EOFError:
+            if name:
+                events.append(session.default.recv())  # an error of the connection
+            raise
+        response = lane.get_final_response()
+        final = response if response.status == "completed" else None
+    return build_result(events, final, kept)
+
+
+def build_event(run: Any) -> Any:
+    """Return the client's event for the run's request, which has no `stream` over a WebSocket."""
+    return {"type": "response.create", **build_request(run)}

@@ -19,6 +19,7 @@ from streamconform_reference.decoding.provider_errors import (
 )
 from streamconform_reference.events import Event
 from streamconform_reference.framing import Frame, Framing
+from streamconform_reference.framing.websocket import WebSocketFraming
 from streamconform_reference.json_text import codec
 from streamconform_reference.outcome import Error, Outcome
 from streamconform_reference.pricing import Pricing
@@ -28,6 +29,8 @@ Payload = dict[str, Any]
 DONE_MARK: Final = b"[DONE]"
 ERROR_EVENT: Final = b"error"
 _HTTP_ERROR: Final = 400
+_SWITCHED: Final = 101
+"""The status of a handshake, after which the connection speaks WebSocket."""
 READ_BYTES: Final = 16 * 1024
 """The number of bytes to read at once from a larger chunk. Very short lines become frames that take 100 times
 as much memory, so the frames of a large chunk must not all exist at the same time."""
@@ -43,6 +46,8 @@ class Decoder(ABC):
     """Decodes one response; subclasses set their framing and read payloads."""
 
     framing_factory: ClassVar[Callable[[], Framing]]
+    socket_framing_factory: ClassVar[Callable[[], Framing]] = WebSocketFraming
+    """The framing after a handshake."""
     mark_ends_body: ClassVar[bool] = False
     """Whether content after `[DONE]` is ignored; one API documents `[DONE]` as the end of the stream."""
 
@@ -52,15 +57,19 @@ class Decoder(ABC):
         status: int = 200,
         headers: Mapping[str, str] | None = None,
         pricing: Mapping[str, Any] | None = None,
+        lane: str | None = None,
     ) -> None:
         """Start at the beginning of the body; header names must be in lower case."""
         self.status = status
+        self.lane = lane
+        """The name of the answer's lane, if the connection has several."""
         self.failed = status >= _HTTP_ERROR
         """Whether the HTTP status marks the body as an error document instead of a stream."""
         self.whole = False
         """Whether the payloads are from a document, whose end is known, unlike that of a stream."""
         self.headers = headers or {}
-        self.framing = type(self).framing_factory()
+        is_socket = status == _SWITCHED
+        self.framing = type(self).socket_framing_factory() if is_socket else type(self).framing_factory()
         self.message = Assembler(Pricing(pricing) if pricing is not None else None)
         self._head = bytearray()  # the start of a body without frames so far
         self._framed = False

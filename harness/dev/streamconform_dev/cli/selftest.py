@@ -12,7 +12,7 @@ from msgspec import structs
 from streamconform.cli import completion, options
 from streamconform.config import ProjectSettings, read_settings
 from streamconform.model.case import AnyCase
-from streamconform.model.trial import AS_IS, VARIANTS, AnyTrial, RoundTrip
+from streamconform.model.trial import UNCHANGED, VARIANTS, AnyTrial, RoundTrip
 from streamconform.plural import format_count
 from streamconform.reports import write_text
 from streamconform.run.exits import Exit
@@ -286,7 +286,7 @@ def _play_round_trips(mutants: Collection[Mutant], suite: _Suite) -> Iterator[tu
         case = trial.case
         guarded = suite.guarded.kinds[case.id]
         own = [mutant for mutant in mutants if mutant.kind in guarded and case.api in mutant.adapter.apis]
-        if not own or not isinstance(trial, RoundTrip) or trial.delivery != AS_IS:
+        if not own or not isinstance(trial, RoundTrip) or trial.delivery not in UNCHANGED:
             continue
         if not fails_round_trip(reference, trial):
             yield from ((mutant.kind, case.id) for mutant in own if fails_round_trip(mutant.adapter, trial))

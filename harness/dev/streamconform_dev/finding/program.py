@@ -15,7 +15,7 @@ from streamconform.adapters import request_reader
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError, UsageError
 from streamconform.model.case import CallCase
-from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import AnyTrial, Behavior, Call, RoundTrip, Trial
 from streamconform.run.blame import Blame, load_snapshots
 from streamconform.run.round_trip import extend
 from streamconform.wire.framings import split
@@ -110,6 +110,8 @@ def find_model(trial: AnyTrial) -> str:
     """Return the model that a trial requests."""
     if isinstance(trial, Trial):
         return trial.case.cassette.model or "model"
+    if isinstance(trial, Behavior):
+        return trial.barrier.case.cassette.model or "model"
     conversation = trial.case.input if isinstance(trial.case, CallCase) else trial.case.conversation
     return str(conversation["model"])
 
@@ -118,8 +120,8 @@ def _write_stream_program(peer: Peer, snippet: Snippet, trial: Trial, *, timed: 
     kind = TIMED if timed else trial.delivery.partition(".")[0]
     if timed and "__RECEIVED__" not in snippet.code:
         raise SelectionError(f"the snippet for `{peer.name}` has no `__RECEIVED__`, so it cannot print times")
-    if kind in UNSUPPORTED or not trial.case.stream:
-        form = f"`{kind}` breaks the connection or its encoding"
+    if kind in UNSUPPORTED or trial.transport != "http" or not trial.case.stream:
+        form = f"`{kind}` needs more than HTTP, or breaks the connection or its encoding"
         why = form if trial.case.stream else "it is a non-streaming answer"
         raise SelectionError(
             f"`{trial.id}` cannot be demonstrated by a short program: {why}; choose another trial"

@@ -22,11 +22,12 @@ from streamconform.adapters.connect import connect
 from streamconform.adapters.interface import Answer, Hang, ProtocolFault
 from streamconform.adapters.program import Collateral
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import AnyTrial, Call, RoundTrip, Trial
+from streamconform.model.trial import AnyTrial, Behavior, Call, RoundTrip, Trial
 from streamconform.run.blame import Blame
 from streamconform.run.plan import ImplementationPlan, plan_implementation
 from streamconform.run.pool import build_result
 from streamconform.run.round_trip import play
+from streamconform_dev.selftest.behavior import judge_behavior
 
 Adapter = Callable[[Any], Any]
 Task = Callable[[], list[TrialResult]]
@@ -136,6 +137,9 @@ def judge_trial(
     """
     if isinstance(trial, RoundTrip):
         yield from _judge_round_trip(group, trial, seconds, names)
+        return
+    if isinstance(trial, Behavior):
+        yield from judge_behavior(group, trial, names)
         return
     events = "events" in group.plan.greeting.claims(trial.case.api) and not (
         isinstance(trial, Trial) and not trial.case.stream

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 from streamconform.model.capability import CALLED
-from streamconform.model.case import CallCase, Function, RoundTripCase
-from streamconform.model.trial import AS_IS, VARIANTS, AnyTrial, is_fault
+from streamconform.model.case import BehaviorCase, CallCase, Function, RoundTripCase
+from streamconform.model.trial import UNCHANGED, VARIANTS, AnyTrial, is_fault
 from streamconform.suite.kinds import CasePath, find_path
 from streamconform_dev.selftest.execute import Adapter, Group, make_group
 
@@ -57,11 +57,13 @@ def _is_for(trial: AnyTrial, key: _GroupKey) -> bool:
         return CALLED[case.kind][0] in key.functions and find_path(case) in (None, *key.paths)
     if isinstance(case, RoundTripCase):
         # How an answer is cut makes no difference to the next request.
-        return "replay" in key.paths and trial.delivery == AS_IS
+        return "replay" in key.paths and trial.delivery in UNCHANGED
     if key.functions or find_path(case) not in key.paths:
         return False
+    if isinstance(case, BehaviorCase):
+        return True
     return (
         key.trials == "all"
-        or trial.delivery in (AS_IS, *VARIANTS)
+        or trial.delivery in (*UNCHANGED, *VARIANTS)
         or (key.trials == "once and broken" and is_fault(trial.delivery))
     )

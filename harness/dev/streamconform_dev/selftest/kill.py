@@ -68,7 +68,7 @@ def _make_row(
         name,
         cases,
         tuple(id_ for id_ in failed if not any(pattern.match(id_) for pattern in expected)),
-        sum(trial.verdict in ("faulted", "hang") for trial in trials),
+        sum(trial.verdict in ("faulted", "hang") and not trial.checks for trial in trials),
         tuple(cell for cell in mutant.cells if cell not in reached),
     )
 
@@ -115,4 +115,5 @@ def find_idle_cases(cases: Iterable[str], trials: Iterable[TrialResult]) -> tupl
 
 def is_caught(result: TrialResult) -> bool:
     """Return whether the case catches the mutant, if only in a `should`."""
-    return result.verdict in ("fail", "warn")
+    # In a script, a client that never ends has failed a check.
+    return result.verdict in ("fail", "warn") or (result.verdict == "hang" and bool(result.checks))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from streamconform.model.result import TrialResult
-from streamconform.model.trial import AS_IS, AnyTrial
+from streamconform.model.trial import UNCHANGED, AnyTrial
 from streamconform.run.grown import is_grown
 from streamconform.suite.kinds import Cell
 from streamconform_dev.selftest.execute import Group, Task, judge_trial, run_tasks
@@ -77,7 +77,8 @@ def _judge_place(
         if own:
             judge(trial, own)
     # Most bugs show whatever the delivery, and few only in huge streams, which take long.
-    for trial in sorted(trials, key=lambda trial: (is_grown(trial), trial.delivery not in (None, AS_IS))):
+    first = (None, *UNCHANGED)
+    for trial in sorted(trials, key=lambda trial: (is_grown(trial), trial.delivery not in first)):
         if not uncaught:
             break
         judge(trial, {name for name in uncaught if goals[name].kind not in guarded[trial.case.id]})

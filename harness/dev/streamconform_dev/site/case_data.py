@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec import to_builtins
 
 from streamconform.apis import APIS
-from streamconform.model.case import AnyCase, CallCase, Case, RoundTripCase
+from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Case, RoundTripCase
 from streamconform.plural import format_count
 from streamconform.printable import escape_line, escape_lines
 from streamconform.reports.describe import describe_provenance
@@ -80,6 +80,9 @@ def describe_case(case: AnyCase) -> CaseDetails:
             streams = tuple(
                 _view_stream(answer, f"Answer {number}") for number, answer in enumerate(case.answers, 1)
             )
+        case BehaviorCase():
+            value = {"control": to_builtins(case.control), "server": to_builtins(case.replies)}
+            streams = tuple(_view_stream(stream, f"Stream {role}") for role, stream in case.streams.items())
         case CallCase():
             value = case.input
     return CaseDetails(

@@ -39,6 +39,13 @@ MEANINGS: Final[Mapping[str, str]] = {
     ),
     "crashes on a valid stream": "The provider sends what it documents, and the program gets an exception.",
     "loses or changes content": "Text, calls or thinking are missing, repeated or in a different order.",
+    "gives an answer to the wrong user": "One user reads what was written for another.",
+    "keeps the provider generating, and billing, after the user pressed stop": (
+        "The program leaves the connection open, so the provider writes on, and the user pays for it."
+    ),
+    "pays for an answer twice": "The program asks again although the answer had begun.",
+    "hangs, or keeps an overloaded server busy": "A retry waits for very long, or never stops.",
+    "runs out of memory with many slow users": "The program reads faster than its users do, into memory.",
     "bills incorrectly": "Tokens or costs are counted incorrectly, most often because of the cache.",
     "wrong metadata": "The stop reason, the model or an error is reported incorrectly.",
     "exposes less": "The library does not expose something that the provider sends.",

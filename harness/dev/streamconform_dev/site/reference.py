@@ -25,7 +25,13 @@ JsonObject = Mapping[str, Any]
 
 CONTRACT: Final = ("protocol.v1", "outcome.v1", "event.v1")
 """The schemas that an adapter has to know."""
-LETTERS: Final[Mapping[CasePath, str]] = {"stream": "S", "document": "D", "request": "Q", "replay": "R"}
+LETTERS: Final[Mapping[CasePath, str]] = {
+    "stream": "S",
+    "document": "D",
+    "request": "Q",
+    "replay": "R",
+    "behavior": "B",
+}
 """The letter of each path in the table of kinds."""
 
 

@@ -11,7 +11,7 @@ from msgspec import to_builtins
 
 from streamconform.apis import APIS
 from streamconform.model.capability import CALLED
-from streamconform.model.case import AnyCase, Case, RoundTripCase
+from streamconform.model.case import AnyCase, BehaviorCase, Case, RoundTripCase
 from streamconform.model.trial import AS_IS, Trial, is_fault
 from streamconform.reports.describe import describe_provenance
 from streamconform.suite.evidence import Fact
@@ -78,6 +78,9 @@ def case_to_json(case: AnyCase, facts: Sequence[Fact] = ()) -> dict[str, Any]:
         names = ", ".join(f"{case.api}/{answer.cassette.name}" for answer in case.answers)
         value = {"conversation": case.conversation, "turns": to_builtins(case.turns)}
         return document | {"function": f"a round trip: {names}", "input": _limit_json(value)}
+    if isinstance(case, BehaviorCase):
+        value = {"control": to_builtins(case.control), "server": to_builtins(case.replies)}
+        return document | {"function": "a script of requests and answers", "input": _limit_json(value)}
     if not isinstance(case, Case):
         return document | {"function": CALLED[case.kind][0], "input": _limit_json(case.input)}
     cassette = case.cassette

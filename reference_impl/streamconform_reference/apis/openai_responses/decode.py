@@ -19,6 +19,8 @@ Undocumented behavior, and differences between servers:
 - Progress events of hosted tools are ignored. Partial images are left out.
 - An error may be flat, nested, without a type, or only in `response.failed`. Everything after the first error
   is ignored.
+- On a WebSocket, events of other lanes are ignored; an error without a lane is the connection's. Steering is
+  answered by events of its own, whose errors are not the response's. Another response may follow the end.
 """
 
 from __future__ import annotations
@@ -247,8 +249,10 @@ class OpenaiResponsesDecoder(Decoder):
         self.answer = ResponseState(self.message)
 
     def read(self, payload: Payload) -> None:
-        """Read one payload; unknown types are ignored."""
-        kind = payload.get("type")
+        """Read one payload; unknown types, and events of other lanes, are ignored."""
+        kind, lane = payload.get("type"), payload.get("stream_id")
+        if lane != self.lane and (lane is not None or kind != "error"):
+            return
         if kind is None and payload.get("error") is not None:
             kind = "error"  # some servers send the error object without a type
         handler = self.handlers.get(kind) if isinstance(kind, str) else None
