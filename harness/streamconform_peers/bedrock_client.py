@@ -6,7 +6,7 @@ rejected the bytes.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Mapping
 from typing import Any, Final
 
 import boto3
@@ -15,25 +15,23 @@ import urllib3.exceptions
 from botocore.config import Config
 from botocore.eventstream import ParserError
 
+from streamconform_peers import control
 from streamconform_peers.normal_form import TIMEOUT_SECONDS, Error, describe_exception, get
 
-CONFIG: Final = Config(
-    retries={"total_max_attempts": 1},
-    connect_timeout=TIMEOUT_SECONDS,
-    read_timeout=TIMEOUT_SECONDS,
-    # Not None, which means the proxies in the environment.
-    proxies={},
-)
+_ADDRESS: Final = {"base_url": ""}
+"""Where the requests of the shared clients go: to the address of the current run."""
 BEFORE_SIGN: Final = "before-sign.bedrock-runtime"
 """The event that botocore emits before it signs a request, while a handler can still change the address."""
 CONNECTION_ERRORS: Final = (botocore.exceptions.HTTPClientError, urllib3.exceptions.HTTPError)
 
 
-@cache
-def _get_shared_client() -> Any:
+@control.keep_clients
+def _get_shared_client(**retries: int) -> Any:
     """Return the process's client; it reads no AWS configuration from the machine."""
     session = boto3.Session(aws_access_key_id="x", aws_secret_access_key="x", region_name="us-east-1")  # noqa: S106
-    return session.client("bedrock-runtime", config=CONFIG)
+    client = session.client("bedrock-runtime", config=_build_config(retries))
+    client.meta.events.register(BEFORE_SIGN, _redirect)
+    return client
 
 
 def get_client(run: Any) -> Any:
@@ -41,16 +39,28 @@ def get_client(run: Any) -> Any:
 
     A boto3 client is slow to create and its endpoint is fixed, so a handler redirects each request instead.
     """
+    _ADDRESS["base_url"] = run.base_url
+    return _get_shared_client(**control.turn_off_retries(run, total_max_attempts=1))
 
-    def redirect(request: Any, **_: Any) -> None:
-        _, model, rest = request.url.partition("/model/")
-        request.url = run.base_url + model + rest
 
-    events = _get_shared_client().meta.events
-    # botocore ignores a second handler with the same id, so the previous run's handler is removed first.
-    events.unregister(BEFORE_SIGN, unique_id=BEFORE_SIGN)
-    events.register(BEFORE_SIGN, redirect, unique_id=BEFORE_SIGN)
-    return _get_shared_client()
+def build_config(run: Any) -> Config:
+    """Return the settings of a client for a run."""
+    return _build_config(control.turn_off_retries(run, total_max_attempts=1))
+
+
+def _build_config(retries: Mapping[str, int]) -> Config:
+    return Config(
+        **({"retries": dict(retries)} if retries else {}),
+        connect_timeout=TIMEOUT_SECONDS,
+        read_timeout=TIMEOUT_SECONDS,
+        # Not None, which means the proxies in the environment.
+        proxies={},
+    )
+
+
+def _redirect(request: Any, **_: Any) -> None:
+    _, model, rest = request.url.partition("/model/")
+    request.url = _ADDRESS["base_url"] + model + rest
 
 
 def describe_error(error: Exception) -> Error | None:

@@ -49,7 +49,7 @@ def find_peer(name: str) -> Peer:
 
 
 def read_environment(root: Path, peer: Peer) -> Environment | None:
-    """Return `peer`'s environment, or None if the peer is not installed.
+    """Return `peer`'s environment, or None if it is not installed with everything that it needs today.
 
     Raises:
         ImplementationError: the environment is damaged.
@@ -62,8 +62,11 @@ def read_environment(root: Path, peer: Peer) -> Environment | None:
         manifest = json.loads((folder / MANIFEST).read_bytes())
         distributions = {str(name): str(version) for name, version in manifest["distributions"].items()}
         installed_by = str(manifest["by"])
+        is_complete = set(peer.requirements) <= {*manifest["requirements"]}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _build_damage_error(peer, folder, f"`{MANIFEST}` is missing or invalid") from error
+    if not is_complete:
+        return None
     # `bin/python` is a link, which is broken after the user's Python is upgraded.
     if not runtime.exists():
         raise _build_damage_error(peer, folder, f"`{runtime.relative_to(folder).as_posix()}` is missing")

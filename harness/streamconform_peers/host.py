@@ -35,11 +35,13 @@ def main(module_name: str, hello: Mapping[str, Any]) -> None:
     os.chdir(sys.prefix)
     from streamconform.adapters import host
     from streamconform.adapters.deferred_certificates import defer_certificate_loading
+    from streamconform_peers.control import answer_each
     from streamconform_peers.normal_form import take_exception
 
     defer_certificate_loading()  # before the adapter's module, which may create a client
     module: Any = importlib.import_module(module_name)
-    adapter = module.adapter = _collect_between_runs(_add_exception(module.adapter, take_exception))
+    answering = _add_exception(answer_each(module.adapter), take_exception)
+    adapter = module.adapter = _collect_between_runs(answering)
     adapter.info = {
         "name": hello["name"],
         "version": version(hello["package"]),
@@ -75,7 +77,8 @@ def _add_exception(
         raised = take_exception()
         if raised is None:
             return result
-        return (result if "outcome" in result else {"outcome": result}) | {"raised": raised}
+        has_outcome = "outcome" in result or "outcomes" in result
+        return (result if has_outcome else {"outcome": result}) | {"raised": raised}
 
     return describing_adapter
 
@@ -88,18 +91,31 @@ def _collect_between_runs(adapter: Callable[[Any], dict[str, Any]]) -> Any:
     a stream), so one trial would hang because of an earlier one. Objects that survive two collections are
     examined only once every `RUNS_PER_FULL_COLLECTION` runs, because examining all of them takes longer than
     a run.
+
+    An abort must not need garbage collection, which may come much later: what it leaves is never collected.
+    What the reader only abandons may need it, and is examined in this run and the next two: a thread of the
+    library may still hold it.
     """
     gc.disable()
     gc.collect()
     gc.freeze()  # keeps the imported modules out of every later collection
     runs = itertools.count(1)
+    examined: list[int] = []
+    """The numbers of the runs after which all objects are examined."""
 
     @functools.wraps(adapter)
     def collecting_adapter(run: Any) -> dict[str, Any]:
         try:
             return adapter(run)
         finally:
-            gc.collect(2 if next(runs) % RUNS_PER_FULL_COLLECTION == 0 else 1)
+            number = next(runs)
+            stop = (run.control or {}).get("stop")
+            if stop == "abandon":
+                examined[:] = range(number, number + 3)
+            if stop in ("abort", "cancel"):
+                gc.freeze()
+            else:
+                gc.collect(2 if number in examined or number % RUNS_PER_FULL_COLLECTION == 0 else 1)
 
     return collecting_adapter
 

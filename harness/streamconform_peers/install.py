@@ -64,7 +64,9 @@ def install(root: Path, peer: Peer) -> Environment:
             else:
                 distributions = _fill(folder, peer)
             (folder / MANIFEST).write_text(_format_manifest(peer, distributions), "utf-8")
-            if not target.exists():  # another process may have installed it in the meantime
+            if read_environment(root, peer) is None:  # another process may have installed it in the meantime
+                if target.exists():  # with less than the peer needs today
+                    target.replace(Path(work) / "outdated")
                 folder.replace(target)
     except OSError as error:
         raise InstallError(

@@ -38,10 +38,12 @@ class Peer:
     """The capabilities that the adapter claims, apart from `stop`."""
     claims_by_api: Mapping[str, Capabilities] = field(default_factory=dict)
     """Claims for individual APIs, which replace `claims`."""
+    controls: Capabilities = ()
+    """The claimed capabilities about behavior on a connection, for every API."""
     vendor: str | None = None
     """The vendor whose servers the library is written for; it is judged only on that vendor's streams."""
     lacks: tuple[str, ...] = ()
-    """The members of a conversation for which the library has no setting."""
+    """The members of a conversation for which the library has no setting, and the controls it has not."""
     extras: tuple[str, ...] = ()
     companions: tuple[str, ...] = ()
     """Distributions that are installed with the library; for Python, the pins list their releases."""
@@ -89,7 +91,7 @@ class Peer:
     def capabilities(self) -> Mapping[str, Capabilities]:
         """The capabilities claimed for each API."""
         # Each of these libraries says why an answer ended.
-        return {api: (*self.claims_by_api.get(api, self.claims), "stop") for api in self.apis}
+        return {api: (*self.claims_by_api.get(api, self.claims), *self.controls, "stop") for api in self.apis}
 
     @property
     def hello(self) -> Mapping[str, object]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 
+from streamconform_peers import control
 from streamconform_peers.chat_chunks import convert_chunks
 from streamconform_peers.chat_completion import ChatFields, convert_completion
 from streamconform_peers.error_documents import build_error
@@ -26,17 +27,30 @@ from streamconform_peers.normal_form import (
 
 
 def build_adapter(
-    library: Any, client: Callable[..., Any], exposed: ChatFields, **settings: Any
+    library: Any,
+    client: Callable[..., Any],
+    async_client: Callable[..., Any],
+    exposed: ChatFields,
+    **settings: Any,
 ) -> Callable[[Any], dict[str, Any]]:
-    """Return the adapter for the SDK `library`; `client` is its client class, which takes `settings`."""
-    shared_client = client(api_key="conform", max_retries=0, timeout=TIMEOUT_SECONDS, **settings)
+    """Return the adapter for the SDK `library`; its client classes take `settings`."""
+
+    @control.keep_clients
+    def get_shared_client(make: Callable[..., Any], **retries: int) -> Any:
+        return make(api_key="conform", timeout=TIMEOUT_SECONDS, **retries, **settings)
 
     def describe(error: Exception) -> Error | None:
         return describe_error(library, error)
 
     def run_chat(run: Any) -> dict[str, Any]:
         options = {"base_url": run.base_url, "api_key": run.api_key, **settings}
-        create = shared_client.with_options(**options).chat.completions.create
+
+        def get_create(make: Callable[..., Any]) -> Callable[..., Any]:
+            shared = get_shared_client(make, **control.turn_off_retries(run, max_retries=0))
+            create: Callable[..., Any] = shared.with_options(**options).chat.completions.create
+            return create
+
+        create = get_create(client)
         keywords = build_keywords(create, build_request(run))
         if not run.stream:
             completion: Any = None
@@ -45,8 +59,13 @@ def build_adapter(
             return convert_completion(completion, kept, exposed)
         chunks: list[Any] = []
         with ExceptionKeeper(describe) as kept:
-            for chunk in create(**keywords, stream=True):
-                chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+            control.read(
+                run,
+                chunks,
+                lambda: convert_chunks(chunks, kept, exposed),
+                lambda: create(**keywords, stream=True),
+                lambda: get_create(async_client)(**keywords, stream=True),
+            )
         return convert_chunks(chunks, kept, exposed)
 
     return run_chat

@@ -89,6 +89,8 @@ def test_a_second_request_after_content_is_allowed_if_the_outcome_is_one_whole_a
     }
     assert check("reset-after-half", once, beginning) == ("pass", set())
     assert check("reset-after-half", twice, whole("reset-after-half")) == ("pass", set())
+    complete = {**beginning, "status": "complete"}
+    assert check("reset-after-half", once, complete) == ("fail", {"outcome.status"})
     assert check("reset-after-half", twice, beginning) == ("fail", {"requests.count"})
     doubled = whole("reset-after-half")
     text = doubled["content"][0]["text"]

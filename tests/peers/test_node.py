@@ -29,9 +29,10 @@ import { buildStop, describeError } from "../node/normal_form.mjs";
 serve(async (run, answer) => {
   try {
     const body = JSON.stringify(run.request);
-    const response = await fetch(`${run.url}/api/chat`, { method: "POST", body });
+    const { signal } = answer.control;
+    const response = await fetch(`${run.url}/api/chat`, { method: "POST", body, signal });
     let [text, last] = ["", {}];
-    for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+    for await (const piece of answer.control.watch(response.body.pipeThrough(new TextDecoderStream()))) {
       const lines = (text + piece).split("\\n");
       text = lines.pop();
       for (const line of lines) {
@@ -89,7 +90,8 @@ def test_peers_run_on_the_node_beside_them_and_the_last_one_takes_it_along(tmp_p
     )
     for peer in (first, second):
         (root / peer.key / "node_modules").mkdir(parents=True)
-        (root / peer.key / environments.MANIFEST).write_text('{"by": "1", "distributions": {}}')
+        manifest = {"by": "1", "requirements": peer.requirements, "distributions": {}}
+        (root / peer.key / environments.MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(node_package.ImplementationError, match=r"Node\.js .* is not installed; run `conform"):
         environments.build_command("node-openai")
     program = install_tiny_runtime(root)
@@ -128,6 +130,8 @@ def tiny(tmp_path):
         apis=("ollama-chat",),
         claims=("events",),
         claims_by_api={},
+        controls=("abort", "retries", "concurrency", "backpressure"),
+        lacks=(),
         module="tiny",
     )
     return node_package.build_command(Path(shutil.which("node")), folder, peer)
@@ -143,6 +147,25 @@ def test_a_client_on_node_is_judged_with_its_events(tiny, tmp_path):
     lines = [json.loads(line) for line in (project.folder / "run.jsonl").read_text("utf-8").splitlines()]
     (about,) = lines[0]["implementations"]
     assert (about["name"], about["version"], about["input"]) == ("tiny", "4.2.0", "http")
+
+
+@pytest.mark.node
+def test_a_client_on_node_does_what_control_asks(tiny, tmp_path):
+    project = Project(tmp_path / "project")
+    project.folder.mkdir()
+    ran = project.run("run", "-k", "ollama-chat/behavior/*", "--", *tiny)
+    assert (ran.code, ran.last.startswith("No failures: ")) == (0, True), ran.out + ran.err
+    assert "has no" not in ran.out
+
+
+@pytest.mark.node
+def test_a_client_on_node_that_ignores_the_signal_leaves_its_connection_open(tiny, tmp_path):
+    (tmp_path / "tiny" / "tiny" / "tiny.mjs").write_text(TINY.replace("body, signal }", "body }"))
+    project = Project(tmp_path / "project")
+    project.folder.mkdir()
+    ran = project.run("run", "-k", "ollama-chat/behavior/abort", "--", *tiny)
+    assert ran.code == 1
+    assert "connection.closed" in ran.out
 
 
 THROWING = """

@@ -24,6 +24,7 @@ ADAPTERS = sorted(path for path in HERE.glob("*/*.py") if path.name != "__init__
 ROOT = HERE.parent
 SHARED_MODULES = {
     *("bedrock_client", "bedrock_events", "chat_chunks", "chat_completion", "connection_errors"),
+    "control",
     *("conversation_source", "error_documents", "normal_form", "openai_errors", "response_events"),
     *("response_items", "stainless", "stop_reasons", "turns"),
 }
@@ -70,8 +71,12 @@ def test_a_peer_names_an_adapter_apis_and_what_it_claims(peer):
     assert set(peer.apis) <= set(APIS)
     assert set(peer.claims_by_api) <= set(peer.apis)
     claims = {claim for api_claims in peer.capabilities.values() for claim in api_claims}
+    claims -= set(peer.controls)
     own = {"cost", "events"} if peer.language == "python" else {"documents"}
-    assert claims <= CAPABILITIES - (CLAIMED_BY_NAME - {"requests", "round_trips", "documents"}) - own
+    assert (
+        claims
+        <= CAPABILITIES - (CLAIMED_BY_NAME - {"requests", "round_trips", "documents", "websocket"}) - own
+    )
 
 
 def test_every_folder_with_an_adapter_is_a_library():

@@ -111,9 +111,20 @@ def test_an_environment_that_is_damaged_says_what_to_do(place, manifest):
 
 def test_an_environment_whose_python_is_gone_says_what_to_do(place):
     place.mkdir(parents=True)
-    (place / environments.MANIFEST).write_text('{"by": "1", "distributions": {}}')
+    manifest = {"by": "1", "requirements": OLLAMA.requirements, "distributions": {}}
+    (place / environments.MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(ImplementationError, match="`bin/python` is missing"):
         connect("peer:ollama")
+
+
+def test_an_environment_that_lacks_a_library_is_replaced(offered, place, pins):
+    place.mkdir(parents=True)
+    (place / environments.MANIFEST).write_text('{"by": "1", "requirements": [], "distributions": {}}')
+    with pytest.raises(ImplementationError, match="`peer:ollama` is not installed"):
+        connect("peer:ollama")
+    pins.write_text(build_wheel(offered, "ollama"))
+    assert install.install(place.parent, OLLAMA).distributions == {"ollama": OLLAMA.version}
+    assert [path.name for path in place.parent.iterdir()] == [place.name]
 
 
 def test_peers_of_one_release_share_an_environment(place, project):

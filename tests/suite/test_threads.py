@@ -127,7 +127,7 @@ def test_a_mistake_in_the_table_is_named_with_its_line(suite, old, new, message)
     ("guard", "message"),
     [
         ("owner/other#9", "`owner/other#9` is not in `threads.yaml`; read the thread and add it"),
-        ("owner/repo#2", "`owner/repo#2` was not found on 2026-11-23; remove it from `guards`"),
+        ("owner/repo#2", "`owner/repo#2` was not found on 2026-11-23; remove it"),
         ("owner/repo#3", "`owner/repo#3` is not about a function that belongs to no API"),
     ],
 )
@@ -146,6 +146,24 @@ def test_a_thread_about_one_api_guards_no_case_of_another():
     assert thread.find_misfit(cases["ollama-chat"]) is None
     misfit = thread.find_misfit(cases["cohere-chat"])
     assert misfit == "is about openai-chat and ollama-chat, and not about cohere-chat"
+
+
+def test_a_source_is_no_thread_that_was_not_found(suite):
+    sources = suite()
+    spec = sources.specs / "common/partial.yaml"
+    spec.write_text(SPEC.replace("https://example.org/a", "https://github.com/owner/repo/issues/2"))
+    message = CASE + "`https://github.com/owner/repo/issues/2` was not found on 2026-11-23; remove it"
+    assert message in messages(sources)
+    assert message not in messages(sources, strict=False)
+
+
+def test_a_thread_about_one_api_is_no_source_for_a_case_of_another():
+    cases = {case.api: case for case in bundled_suite.streams()}
+    thread = Thread("A call is lost.", "2026-11-22", ("part-lost",), ("anthropic-messages",), ("request",))
+    misfits = {api: thread.find_misfit_as_source(case) for api, case in cases.items()}
+    assert misfits["openai-chat"] == "is about anthropic-messages, and not about openai-chat"
+    assert misfits["anthropic-messages"] is None
+    assert misfits["bedrock-invoke"] is None, "its bodies are Anthropic's"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import json
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Final
 
 from msgspec import structs
@@ -216,6 +217,8 @@ class _Play:
         self._chunks = _split_stream(stream)
         self._half = half or max(len(self._chunks) // 2, 1)
         self._sent = 0
+        self._held = b""
+        """A frame that is sent together with the end of the body."""
 
     async def run(self, received: ReceivedRequest, connection: ClientConnection) -> bool:
         """Follow the script; return whether the connection can be reused."""
@@ -225,10 +228,10 @@ class _Play:
                 await connection.write(self._encode_head(received))
                 if self._reply.status is not None:
                     self._exchange.note("status", self._number, self._request, self._reply.status)
-            for step in self._reply.steps:
+            for step, following in zip_longest(self._reply.steps, self._reply.steps[1:]):
                 if self._exchange.ended.is_set() or self._exchange.is_closed(self._number):
                     return False
-                if await self._do(step, connection):
+                if await self._do(step, following, connection):
                     return step.name == "end" and received.keep
             await self._exchange.wait_until(
                 lambda: self._exchange.is_closed(self._number), self._exchange.seconds
@@ -260,19 +263,20 @@ class _Play:
                 self._exchange.note("data", self._number, self._request, len(data))
         self._exchange.note_closed(self._number)
 
-    async def _do(self, step: Step, connection: ClientConnection) -> bool:
+    async def _do(self, step: Step, following: Step | None, connection: ClientConnection) -> bool:
         """Do one step and return whether it is the last one."""
         match step.name:
             case "send":
-                await self._send(self._resolve(step.amount), connection)
+                is_last = following is not None and following.name == "end"
+                await self._send(self._resolve(step.amount), connection, is_last=is_last)
             case "flood":
                 assert isinstance(step.amount, int), "the schema allows nothing else"
                 await self._flood(step.amount, connection)
             case "wait":
-                await self._wait(step.amount)
+                await self._wait(step.amount, connection)
             case "end":
                 await self._stop_watching()  # what follows the end is the next request
-                await connection.write(http_reply.LAST_CHUNK)
+                await connection.write(self._held + http_reply.LAST_CHUNK)
                 self._exchange.note_end("ended", self._number, self._request)
                 return True
             case "close":
@@ -297,20 +301,31 @@ class _Play:
             case _:
                 return len(self._chunks)
 
-    async def _send(self, end: int, connection: ClientConnection) -> None:
-        """Send the frames up to `end`, one per write, so that the streams of several requests interleave."""
+    async def _send(self, end: int, connection: ClientConnection, *, is_last: bool = False) -> None:
+        """Send the frames up to `end`, one per write, so that the streams of several requests interleave.
+
+        The last frame of a body goes out with its end: for a client that stops reading at the terminal event,
+        the connection is then free each time, or never.
+        """
         while self._sent < end and not self._exchange.is_closed(self._number):
-            await connection.write(http_reply.encode_chunk(self._chunks[self._sent], "chunked"))
+            chunk = http_reply.encode_chunk(self._chunks[self._sent], "chunked")
             self._sent += 1
+            if is_last and self._sent == end:
+                self._held = chunk
+            else:
+                await connection.write(chunk)
         self._exchange.note("sent", self._number, self._request, self._sent)
 
-    async def _wait(self, what: object) -> None:
+    async def _wait(self, what: object, connection: ClientConnection) -> None:
         exchange, number = self._exchange, self._number
         match what:
             case "answer":
                 is_over = await exchange.wait_until(lambda: exchange.has_answer or exchange.is_closed(number))
                 if is_over and not exchange.is_closed(number):
-                    # The adapter has answered; its client may close the connection later.
+                    # The adapter has answered; its client may close the connection later, such as a thread
+                    # that only the next frame wakes.
+                    if self._reply.answers:
+                        await self._send(self._sent + 1, connection)
                     await exchange.wait_until(lambda: exchange.is_closed(number), exchange.seconds * 10)
             case "requests":
                 count = exchange.expected_requests

@@ -50,8 +50,8 @@ class Dispatcher(Struct):
     live: bool | None = None
     """Whether the program sends events one by one; None until the first answer."""
     turns: Turns = field(default_factory=Turns)
-    retry_patience: int = 15
-    """How many times the time limit a trial may take in which the client retries: it waits in between."""
+    patience: int = 15
+    """How many times the time limit a trial may take in which a client waits to retry, or reads a lot."""
 
     @property
     def is_timed(self) -> bool:
@@ -144,7 +144,8 @@ class Dispatcher(Struct):
         """Return the answer to a trial about behavior, and what happened on its connections."""
         assert self.server is not None, "such a trial needs HTTP"
         async with self.turns.serve():
-            seconds *= self.retry_patience if trial.case.control.retries else 1
+            control = trial.case.control
+            seconds *= self.patience if control.retries or control.pause or control.at_once else 1
             with self.server.perform(trial, seconds) as exchange:
                 feed = Feed("http", exchange.base_url)
                 answer = await program.run(trial, seconds, events=False, feed=feed)

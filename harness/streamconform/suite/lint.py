@@ -19,7 +19,7 @@ from streamconform.suite.kinds import read_kinds
 from streamconform.suite.load import LoadResult, Sources, collect, list_spec_files
 from streamconform.suite.profiles import load_profiles
 from streamconform.suite.sizes import is_optional
-from streamconform.suite.threads import Thread, read_threads
+from streamconform.suite.threads import Thread, name_thread, read_threads
 
 _METADATA_SUFFIX: Final = ".yaml"
 
@@ -28,8 +28,8 @@ def lint_all(sources: Sources, *, strict: bool) -> tuple[int, list[Problem]]:
     """Return the number of cases, and every problem found in specs, cassettes and profiles.
 
     A cassette without a case is a problem. With `strict`, these are problems too: an unreviewed case, a case
-    without sources or tags, a `must` without evidence, and a guard against a bug that no thread describes or
-    that is another API's.
+    without sources or tags, a `must` without evidence, a guard against a bug that no thread describes or that
+    is another API's, and a source that is such a thread.
     """
     loaded = collect(sources, list_spec_files(sources.specs, recorded=True, sizes=True))
     problems = list(loaded.problems)
@@ -212,7 +212,7 @@ def _check_case_evidence(case: AnyCase, facts: Mapping[str, Fact]) -> Iterator[P
 
 
 def _check_threads(sources: Sources, loaded: LoadResult, *, whole: bool, strict: bool) -> Iterator[Problem]:
-    """Yield threads of unknown kinds, and, with `strict`, guards that the table of threads does not support.
+    """Yield threads of unknown kinds, and, with `strict`, guards and sources that the table does not support.
 
     With `whole`, a thread that no case of the suite guards against is a problem too.
     """
@@ -229,7 +229,7 @@ def _check_threads(sources: Sources, loaded: LoadResult, *, whole: bool, strict:
                 yield Problem(thread.path, thread.line, message)
     if strict:
         for case in loaded.cases:
-            yield from _check_guards(case, threads)
+            yield from _check_cited(case, threads)
     if whole and not loaded.problems:
         guarded = {bug for case in loaded.cases for bug in case.guards}
         for bug, thread in threads.items():
@@ -238,12 +238,16 @@ def _check_threads(sources: Sources, loaded: LoadResult, *, whole: bool, strict:
                 yield Problem(thread.path, thread.line, message)
 
 
-def _check_guards(case: AnyCase, threads: Mapping[str, Thread]) -> Iterator[Problem]:
+def _check_cited(case: AnyCase, threads: Mapping[str, Thread]) -> Iterator[Problem]:
     for bug in case.guards:
         if bug not in threads:
             yield _report(case, f"`{bug}` is not in `threads.yaml`; read the thread and add it")
         elif misfit := threads[bug].find_misfit(case):
             yield _report(case, f"`{bug}` {misfit}")
+    for source in case.sources:
+        thread = threads.get(name_thread(source) or "")
+        if thread and (misfit := thread.find_misfit_as_source(case)):
+            yield _report(case, f"`{source}` {misfit}")
 
 
 def _check_finished(loaded: LoadResult) -> Iterator[Problem]:

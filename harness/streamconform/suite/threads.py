@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,6 +18,9 @@ from streamconform.yaml_text import reader
 ThreadPath = Literal["stream", "document", "request", "replay", "behavior", "server", "function"]
 """What the code does that has the bug; `function` if it belongs to no API."""
 FILE: Final = "threads.yaml"
+_LINK: Final = re.compile(r"https://github\.com/([^/]+/[^/]+)/(?:issues|pull|discussions)/(\d+)")
+_BODIES: Final = {"bedrock-invoke": "anthropic-messages"}
+"""The API whose bodies another one carries, so that a thread about their form supports cases of both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class Thread:
     def find_misfit(self, case: AnyCase) -> str | None:
         """Return why `case` cannot guard against the bug, or None."""
         if self.says is None:
-            return f"was not found on {self.looked_up}; remove it from `guards`"
+            return f"was not found on {self.looked_up}; remove it"
         if case.api is None:
             return None if "function" in self.paths else "is not about a function that belongs to no API"
         if case.api not in self.apis:
@@ -48,6 +52,21 @@ class Thread:
         if not {*shown} & {*self.paths}:
             return f"is about the path {' and '.join(self.paths)}, and not about {' or '.join(shown)}"
         return None
+
+    def find_misfit_as_source(self, case: AnyCase) -> str | None:
+        """Return why the thread cannot support the expectation of `case`, or None.
+
+        Unlike a guard, it may be about another path: a bug in a request can show the form of an answer.
+        """
+        if self.says is not None and (case.api is None or {case.api, _BODIES.get(case.api)} & {*self.apis}):
+            return None
+        return self.find_misfit(case)
+
+
+def name_thread(source: str) -> str | None:
+    """Return the name, such as `owner/repo#1`, of the thread that `source` links to, or None."""
+    link = _LINK.match(source)
+    return f"{link[1]}#{link[2]}" if link else None
 
 
 def _list_paths(case: AnyCase) -> tuple[ThreadPath, ...]:

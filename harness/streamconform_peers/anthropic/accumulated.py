@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+import anthropic
+
+from streamconform_peers import control
 from streamconform_peers.anthropic.errors import (
     build_request,
     describe_error,
@@ -39,9 +42,20 @@ def adapter(run: Any) -> dict[str, Any]:
     messages: Any = client.beta.messages if "mcp_servers" in request else client.messages
     answers: list[Answer] = []
     keywords = build_keywords(messages.stream, request)
-    with ExceptionKeeper(describe_error) as kept, messages.stream(**keywords) as stream:
-        read_stream(stream, answers)
-    return _convert_answer(answers, kept)
+
+    def build() -> dict[str, Any]:
+        return _convert_answer(answers, kept)
+
+    with ExceptionKeeper(describe_error) as kept:
+        if control.is_cancelled(run):
+            manager = get_client(run, anthropic.AsyncAnthropic).messages.stream(**keywords)
+            answers.append(Answer())
+            entered = control.Entered(manager, lambda stream, event: answers[-1].add(event, stream))
+            control.read(run, [], build, None, lambda: entered)
+            return build()
+        with messages.stream(**keywords) as stream:
+            read_stream(stream, answers, control.watch(run, stream, build), is_whole=not control.is_left(run))
+    return build()
 
 
 def answer_conversation(

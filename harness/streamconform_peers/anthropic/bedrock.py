@@ -5,7 +5,6 @@ A conversation goes through its tool runner, as in `peer:anthropic-helper`.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import anthropic
@@ -14,22 +13,20 @@ from botocore.eventstream import ParserError
 from streamconform_peers.anthropic import errors
 from streamconform_peers.anthropic.accumulated import answer_conversation
 from streamconform_peers.anthropic.raw import read_answer
-from streamconform_peers.normal_form import TIMEOUT_SECONDS, Error, describe_exception, get
-
-
-@cache
-def _get_shared_client() -> anthropic.AnthropicBedrock:
-    return anthropic.AnthropicBedrock(
-        api_key="none", aws_region="us-east-1", max_retries=0, timeout=TIMEOUT_SECONDS
-    )
+from streamconform_peers.normal_form import Error, describe_exception, get
 
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `messages.create(stream=True)`, the non-streaming message or a conversation."""
-    client = _get_shared_client().with_options(base_url=run.base_url, api_key=run.api_key)
     if run.conversation is not None:
-        return answer_conversation(client, run, _describe_error)
-    return read_answer(client, run, _describe_error)
+        return answer_conversation(_get_client(run), run, _describe_error)
+    return read_answer(
+        run, _get_client(run), lambda: _get_client(run, anthropic.AsyncAnthropicBedrock), _describe_error
+    )
+
+
+def _get_client(run: Any, make: Any = anthropic.AnthropicBedrock) -> Any:
+    return errors.get_client(run, make, aws_region="us-east-1")
 
 
 def _describe_error(error: Exception) -> Error | None:

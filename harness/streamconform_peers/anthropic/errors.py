@@ -6,26 +6,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, Final
 
 import anthropic
 import httpx2
 
+from streamconform_peers import control
 from streamconform_peers.normal_form import TIMEOUT_SECONDS, Error, describe_exception, get, subtract
 
 CONNECTION_ERRORS: Final = (httpx2.TransportError, anthropic.APIConnectionError)
 """While the SDK reads a stream, it does not catch the HTTP library's exceptions."""
 
 
-@cache
-def _get_shared_client() -> anthropic.Anthropic:
-    return anthropic.Anthropic(api_key="none", max_retries=0, timeout=TIMEOUT_SECONDS)
+@control.keep_clients
+def _get_shared_client(make: Any, **settings: Any) -> Any:
+    return make(api_key="none", timeout=TIMEOUT_SECONDS, **settings)
 
 
-def get_client(run: Any) -> anthropic.Anthropic:
-    """Return the process's client, set to the run's address and key."""
-    return _get_shared_client().with_options(base_url=run.base_url, api_key=run.api_key)
+def get_client(run: Any, make: Any = anthropic.Anthropic, **settings: Any) -> Any:
+    """Return the process's client of the class `make`, set to the run's address and key."""
+    shared = _get_shared_client(make, **control.turn_off_retries(run, max_retries=0), **settings)
+    return shared.with_options(base_url=run.base_url, api_key=run.api_key)
 
 
 def build_request(run: Any) -> dict[str, Any]:

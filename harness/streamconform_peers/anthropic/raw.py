@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import anthropic
 
+from streamconform_peers import control
 from streamconform_peers.anthropic.accumulated import convert_message
 from streamconform_peers.anthropic.errors import (
     build_request,
@@ -29,25 +30,41 @@ from streamconform_peers.stop_reasons import ANTHROPIC
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `messages.create(stream=True)`, or of the non-streaming message."""
-    return read_answer(get_client(run), run, describe_error)
+    return read_answer(
+        run, get_client(run), lambda: get_client(run, anthropic.AsyncAnthropic), describe_error
+    )
 
 
 def read_answer(
-    client: anthropic.Anthropic | anthropic.AnthropicBedrock,
     run: Any,
+    client: Any,
+    get_async_client: Callable[[], Any],
     describe_error: Callable[[Exception], Error | None],
 ) -> dict[str, Any]:
     """Return the outcome of a run with `client`; `describe_error` is passed to `ExceptionKeeper`."""
-    create: Any = client.messages.create
+    create = client.messages.create
+    keywords = build_keywords(create, build_request(run))
     events: list[Any] = []
     message: Any = None
     if not run.stream:
         with ExceptionKeeper(describe_error) as kept:
-            message = create(**build_keywords(create, build_request(run)))
+            message = create(**keywords)
         return convert_message(message, kept)
+    keywords["stream"] = True
     with ExceptionKeeper(describe_error) as kept:
-        for event in create(**build_keywords(create, {**build_request(run), "stream": True})):
-            events.append(event)  # noqa: PERF402 - events before an exception must be kept
+        control.read(
+            run,
+            events,
+            lambda: _add_up(events, kept),
+            lambda: create(**keywords),
+            lambda: get_async_client().messages.create(**keywords),
+        )
+    return _add_up(events, kept)
+
+
+def _add_up(events: Iterable[Any], kept: ExceptionKeeper) -> dict[str, Any]:
+    """Return the outcome of the events."""
+    message: Any = None
     stop: str | None = None
     blocks: dict[int, dict[str, Any]] = {}
     usage: dict[str, Any] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,14 @@ class Answer:
 
     message: Any = None
     done: set[int] = field(default_factory=set)
+
+    def add(self, event: Any, stream: Any) -> None:
+        """Take what a stream has added up when it yields `event`."""
+        if event.type == "content_block_stop":
+            self.done.add(event.index)
+        # There is no snapshot before this event.
+        if self.message is not None or event.type == "message_start":
+            self.message = stream.current_message_snapshot
 
 
 def converse(
@@ -53,17 +61,16 @@ def converse(
         history += map(_convert_message, stretch.messages)
 
 
-def read_stream(stream: Any, answers: list[Answer]) -> None:
-    """Append what a stream adds up to, also if it raises."""
+def read_stream(
+    stream: Any, answers: list[Answer], events: Iterable[Any] | None = None, *, is_whole: bool = True
+) -> None:
+    """Append what a stream adds up to, also if it raises; `events` are its own unless they are given."""
     answer = Answer()
     answers.append(answer)
-    for event in stream:
-        if event.type == "content_block_stop":
-            answer.done.add(event.index)
-        # There is no snapshot before this event.
-        if answer.message is not None or event.type == "message_start":
-            answer.message = stream.current_message_snapshot
-    answer.message = stream.get_final_message()
+    for event in stream if events is None else events:
+        answer.add(event, stream)
+    if is_whole:
+        answer.message = stream.get_final_message()
 
 
 def _build_tools(request: Mapping[str, Any], tools: Sequence[Part], stretch: Stretch) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamconform_peers import control
 from streamconform_peers.bedrock_client import describe_error, get_client
 from streamconform_peers.bedrock_events import aggregate_content, convert_block, read_usage
 from streamconform_peers.normal_form import Block, ExceptionKeeper, build_outcome, get
@@ -13,7 +14,7 @@ from streamconform_peers.stop_reasons import BEDROCK
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `converse_stream()`, or `converse()`."""
     events: list[Any] = []
-    response: Any = None
+    response: dict[str, Any] = {}
     if not run.stream:
         with ExceptionKeeper(describe_error) as kept:
             response = get_client(run).converse(modelId=run.model, **(run.request or {}))
@@ -21,12 +22,18 @@ def adapter(run: Any) -> dict[str, Any]:
         content = [convert_block(block) for block in blocks]
         return _build_result(content, get(response, "stopReason"), get(response, "usage"), response, kept)
     with ExceptionKeeper(describe_error) as kept:
-        response = get_client(run).converse_stream(modelId=run.model, **(run.request or {}))
-        for event in response["stream"]:
-            events.append(event)  # noqa: PERF402 - events before an exception must be kept
+        control.read(
+            run, events, lambda: {"content": aggregate_content(events)}, lambda: _open_stream(run, response)
+        )
     stop = next((event["messageStop"].get("stopReason") for event in events if "messageStop" in event), None)
     usage = next((event["metadata"].get("usage") for event in reversed(events) if "metadata" in event), None)
     return _build_result(aggregate_content(events), stop, usage, response, kept)
+
+
+def _open_stream(run: Any, response: dict[str, Any]) -> Any:
+    """Return the stream of an answer, whose other members go into `response`."""
+    response |= get_client(run).converse_stream(modelId=run.model, **(run.request or {}))
+    return response.pop("stream")
 
 
 def _build_result(

@@ -11,4 +11,4 @@ from streamconform_peers import stainless
 from streamconform_peers.chat_completion import ChatFields
 
 EXPOSED = ChatFields(reasoning=("reasoning",))
-adapter = stainless.build_adapter(sdk, sdk.Cerebras, EXPOSED, warm_tcp_connection=False)
+adapter = stainless.build_adapter(sdk, sdk.Cerebras, sdk.AsyncCerebras, EXPOSED, warm_tcp_connection=False)

@@ -16,6 +16,7 @@ from cohere.core.api_error import ApiError
 from cohere.core.http_sse import SSEError
 from cohere.v2.client import V2Client
 
+from streamconform_peers import control
 from streamconform_peers.cohere import v1 as cohere_v1
 from streamconform_peers.cohere.documents import convert_v1, convert_v2
 from streamconform_peers.cohere.v1 import ERROR_REASONS, read_usage
@@ -38,23 +39,35 @@ def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `chat_stream()`, or `chat()`."""
     v1 = "messages" not in (run.request or {})
     request = {name: value for name, value in (run.request or {}).items() if name != "stream"}
-    make_client = cohere.Client if v1 else cohere.ClientV2
-    client = make_client(run.api_key, base_url=run.base_url, timeout=TIMEOUT_SECONDS, max_retries=0)
+    retries = control.turn_off_retries(run, max_retries=0)
+    client = _get_client(cohere.Client if v1 else cohere.ClientV2, run.api_key, run.base_url, **retries)
     keywords = build_keywords((BaseCohere if v1 else V2Client).chat_stream, request)
     extra = keywords.pop("extra_body", {})
     events: list[Any] = []
     # The SDK's methods have no `extra_body`; this option has the same effect.
-    options = {"additional_body_parameters": extra, "max_retries": 0}
+    options = {"additional_body_parameters": extra, **retries}
     if not run.stream:
         response: Any = None
         with ExceptionKeeper(_describe_error) as kept:
             response = client.chat(**keywords, request_options=options)
         return (convert_v1 if v1 else convert_v2)(response, kept.error)
-    with ExceptionKeeper(_describe_error) as kept:
-        for event in client.chat_stream(**keywords, request_options=options):
-            events.append(event)  # noqa: PERF402 - events before an exception must be kept
     read_events = cohere_v1.read_events if v1 else _read_v2_events
+    with ExceptionKeeper(_describe_error) as kept:
+        control.read(
+            run,
+            events,
+            lambda: read_events(events, None),
+            lambda: client.chat_stream(**keywords, request_options=options),
+            lambda: _get_client(
+                cohere.AsyncClient if v1 else cohere.AsyncClientV2, run.api_key, run.base_url, **retries
+            ).chat_stream(**keywords, request_options=options),
+        )
     return read_events(events, kept.error)
+
+
+@control.keep_clients
+def _get_client(make: Any, api_key: str, base_url: str, **retries: int) -> Any:
+    return make(api_key, base_url=base_url, timeout=TIMEOUT_SECONDS, **retries)
 
 
 def _read_v2_events(events: Iterable[Any], error: Error | None) -> dict[str, Any]:

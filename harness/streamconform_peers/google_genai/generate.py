@@ -7,14 +7,14 @@ returns signatures as bytes; the normal form uses base64.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from typing import Any
 
 import httpx2
 from google import genai
 from google.genai import errors
 
+from streamconform_peers import control
 from streamconform_peers.google_genai.chat import converse
 from streamconform_peers.google_genai.parts import append_part, read_usage
 from streamconform_peers.normal_form import (
@@ -30,11 +30,16 @@ from streamconform_peers.stop_reasons import GOOGLE
 from streamconform_peers.turns import list_turns
 
 
-@cache
-def get_client() -> genai.Client:
-    """Return this process's client; each request carries its run's address."""
-    options = {"timeout": int(TIMEOUT_SECONDS * 1000), "retry_options": {"attempts": 1}}
+@control.keep_clients
+def _get_shared_client(attempts: int | None) -> genai.Client:
+    options: dict[str, Any] = {"timeout": int(TIMEOUT_SECONDS * 1000)}
+    options |= {"retry_options": {"attempts": attempts}} if attempts else {}
     return genai.Client(api_key="none", vertexai=False, http_options=options)
+
+
+def get_client(run: Any) -> genai.Client:
+    """Return this process's client; each request carries its run's address."""
+    return _get_shared_client(None if control.has_default_retries(run) else 1)
 
 
 def adapter(run: Any) -> dict[str, Any]:
@@ -51,11 +56,10 @@ def adapter(run: Any) -> dict[str, Any]:
 def _ask(run: Any, answers: list[list[Any]]) -> None:
     """Append the chunks of each answer, including those before an exception."""
     if run.conversation is not None:
-        converse(get_client(), run, list_turns(run), answers)
+        converse(get_client(run), run, list_turns(run), answers)
         return
     answers.append([])
-    for chunk in _request(run):
-        answers[-1].append(chunk)
+    _request(run, answers[-1])
 
 
 def _build_outcome(chunks: list[Any], error: Error | None) -> dict[str, Any]:
@@ -81,18 +85,24 @@ def _build_outcome(chunks: list[Any], error: Error | None) -> dict[str, Any]:
     )
 
 
-def _request(run: Any) -> Iterable[Any]:
-    """Return the chunks; an answer that is not streamed has the form of one."""
+def _request(run: Any, chunks: list[Any]) -> None:
+    """Append the chunks; an answer that is not streamed has the form of one."""
     body = dict(run.request or {})
     contents = body.pop("contents", "")
     config = {"http_options": {"base_url": run.base_url, "extra_body": body}}
-    models = get_client().models
-    if run.stream:
-        chunks: Iterable[Any] = models.generate_content_stream(
-            model=run.model, contents=contents, config=config
-        )
-        return chunks
-    return [models.generate_content(model=run.model, contents=contents, config=config)]
+    client = get_client(run)
+    keywords: dict[str, Any] = {"model": run.model, "contents": contents, "config": config}
+    if not run.stream:
+        chunks.append(client.models.generate_content(**keywords))
+        return
+    control.read(
+        run,
+        chunks,
+        lambda: _build_outcome(chunks, None),
+        # Whoever reads a synchronous stream is blocked, and cannot abort it.
+        None if control.is_aborted(run) else lambda: client.models.generate_content_stream(**keywords),
+        lambda: client.aio.models.generate_content_stream(**keywords),
+    )
 
 
 def _read_fields(chunk: Any) -> dict[str, Any]:

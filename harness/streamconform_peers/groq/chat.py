@@ -11,4 +11,4 @@ from streamconform_peers import stainless
 from streamconform_peers.chat_completion import ChatFields
 
 EXPOSED = ChatFields(reasoning=("reasoning",), usage=(("usage",), ("x_groq", "usage")))
-adapter = stainless.build_adapter(groq, groq.Groq, EXPOSED)
+adapter = stainless.build_adapter(groq, groq.Groq, groq.AsyncGroq, EXPOSED)

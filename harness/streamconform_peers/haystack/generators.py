@@ -26,6 +26,7 @@ from openai.resources.chat import Completions
 from openai.resources.responses import Responses
 
 from streamconform.adapters import request_reader
+from streamconform_peers import control
 from streamconform_peers.haystack.agent import Answer, converse
 from streamconform_peers.haystack.messages import add_up_chunks, convert_message, read_usage
 from streamconform_peers.normal_form import (
@@ -89,7 +90,7 @@ def _build_generator(run: Any, callback: Callable[[Any], None]) -> Any:
         api_base_url=f"{run.base_url}/v1",
         streaming_callback=callback,
         timeout=TIMEOUT_SECONDS,
-        max_retries=0,
+        **control.turn_off_retries(run, max_retries=0),
         generation_kwargs=dict(settings),
     )
 

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import httpx2
-from huggingface_hub import InferenceClient, InferenceTimeoutError
+from huggingface_hub import AsyncInferenceClient, InferenceClient, InferenceTimeoutError
 from huggingface_hub.errors import HfHubHTTPError, TextGenerationError
 
+from streamconform_peers import control
 from streamconform_peers.chat_chunks import convert_chunks
 from streamconform_peers.chat_completion import ChatFields, convert_completion
 from streamconform_peers.error_documents import build_error, parse_document
@@ -27,19 +29,35 @@ EXPOSED = ChatFields(reasoning=("reasoning",), usage_parts=False)
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `chat_completion()`, streamed or not."""
-    client = InferenceClient(base_url=f"{run.base_url}/v1", api_key=run.api_key, timeout=TIMEOUT_SECONDS)
+    client = _get_client(run)
     request = {"model": run.model, "messages": [], **(run.request or {}), "stream": run.stream}
     keywords = build_keywords(client.chat_completion, request)
     chunks: list[Any] = []
-    with client, ExceptionKeeper(describe_error) as kept:
+    # A client that answers several times is not closed after the first one.
+    with nullcontext() if control.is_asked(run) else client, ExceptionKeeper(describe_error) as kept:
         if not run.stream:
             chunks.append(client.chat_completion(**keywords))
         else:
-            for chunk in client.chat_completion(**keywords):
-                chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+            control.read(
+                run,
+                chunks,
+                lambda: convert_chunks(chunks, kept, EXPOSED),
+                lambda: client.chat_completion(**keywords),
+                lambda: _get_async_client(run).chat_completion(**keywords),
+            )
     if run.stream:
         return convert_chunks(chunks, kept, EXPOSED)
     return convert_completion(next(iter(chunks), None), kept, EXPOSED)
+
+
+@control.keep_by_run
+def _get_client(run: Any) -> Any:
+    return InferenceClient(base_url=f"{run.base_url}/v1", api_key=run.api_key, timeout=TIMEOUT_SECONDS)
+
+
+@control.keep_by_run
+def _get_async_client(run: Any) -> Any:
+    return AsyncInferenceClient(base_url=f"{run.base_url}/v1", api_key=run.api_key, timeout=TIMEOUT_SECONDS)
 
 
 def describe_error(error: Exception) -> Error | None:

@@ -16,6 +16,7 @@ from langchain_google_genai import ChatGoogleGenerativeAI
 from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 
+from streamconform_peers import control
 from streamconform_peers.normal_form import TIMEOUT_SECONDS
 
 TLS: Final = dict.fromkeys(("verify", "ssl"), ssl.create_default_context())
@@ -27,10 +28,10 @@ def _build_openai(run: Any, **settings: Any) -> Any:
         model=run.model,
         base_url=f"{run.base_url}/v1",
         api_key=run.api_key,
-        max_retries=0,
         timeout=TIMEOUT_SECONDS,
         stream_usage=True,
         use_responses_api=run.api == "openai-responses",
+        **control.turn_off_retries(run, max_retries=0),
         **settings,
     )
 
@@ -41,10 +42,10 @@ def _build_anthropic(run: Any, **settings: Any) -> Any:
         model=run.model,
         base_url=run.base_url,
         api_key=run.api_key,
-        max_retries=0,
         timeout=TIMEOUT_SECONDS,
         context_management=request.get("context_management"),
         betas=["context-management-2025-06-27"] if "context_management" in request else None,
+        **control.turn_off_retries(run, max_retries=0),
         **{"thinking": request.get("thinking"), **settings},
     )
 
@@ -54,10 +55,10 @@ def _build_google(run: Any, **settings: Any) -> Any:
         model=run.model,
         base_url=run.base_url,
         api_key=run.api_key,
-        max_retries=1,
         timeout=TIMEOUT_SECONDS,
         vertexai=False,
         client_args=TLS,
+        **control.turn_off_retries(run, max_retries=1),
         **settings,
     )
 
@@ -79,6 +80,12 @@ def _build_cohere(run: Any, **settings: Any) -> Any:
         timeout_seconds=TIMEOUT_SECONDS,
         **settings,
     )
+
+
+@control.keep_by_run
+def get_model(run: Any) -> Any:
+    """Return the model for a run without a conversation."""
+    return MODEL_BUILDERS[run.api](run)
 
 
 MODEL_BUILDERS: Final[Mapping[str, Callable[..., Any]]] = {

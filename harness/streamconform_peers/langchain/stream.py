@@ -12,11 +12,12 @@ from typing import Any, Final
 from cohere.core.http_sse import SSEError
 from langchain_google_genai.chat_models import ChatGoogleGenerativeAIError
 
+from streamconform_peers import control
 from streamconform_peers.connection_errors import CONNECTION_ERRORS, describe_error
 from streamconform_peers.langchain import messages
 from streamconform_peers.langchain import settings as langchain_settings
 from streamconform_peers.langchain.blocks import convert_blocks, read_usage
-from streamconform_peers.langchain.models import MODEL_BUILDERS
+from streamconform_peers.langchain.models import MODEL_BUILDERS, get_model
 from streamconform_peers.normal_form import Error, ExceptionKeeper, build_outcome, get
 from streamconform_peers.stop_reasons import ANTHROPIC, COHERE_V1, GOOGLE, OPENAI_CHAT
 from streamconform_peers.turns import join_outcomes, list_turns
@@ -57,14 +58,26 @@ def adapter(run: Any) -> dict[str, Any]:
     return join_outcomes(outcomes)
 
 
+class Sum(list[Any]):
+    """A list with the sum of what is appended."""
+
+    total: Any = None
+
+    def append(self, chunk: Any) -> None:
+        """Add a message chunk."""
+        self.total = chunk if self.total is None else self.total + chunk
+
+
 def _run_model(
     run: Any, prompt: Any, settings: dict[str, Any], choice: dict[str, Any]
 ) -> tuple[dict[str, Any], Any]:
     """Return the outcome, and the message that a user of the library would send back."""
     message: Any = None
+    chunks = Sum()
     with ExceptionKeeper(_describe_error) as kept:
         bound = settings if run.api == "cohere-chat" else {}  # ChatCohere has no fields for the settings
-        model = MODEL_BUILDERS[run.api](run, **({} if bound else settings))
+        settings = {} if bound else settings
+        model = MODEL_BUILDERS[run.api](run, **settings) if settings else get_model(run)
         bound = bound | langchain_settings.build_format(run.conversation or {}, run.api)
         tools = messages.build_tools(run)
         model = model.bind_tools(tools, **choice) if tools else model
@@ -72,8 +85,14 @@ def _run_model(
         if (run.conversation or {}).get("stream") is False:
             message = model.invoke(prompt)
         else:
-            for chunk in model.stream(prompt):
-                message = chunk if message is None else message + chunk
+            control.read(
+                run,
+                chunks,
+                lambda: _build_outcome(chunks.total, kept),
+                lambda: model.stream(prompt),
+                lambda: model.astream(prompt),
+            )
+    message = message or chunks.total
     return _build_outcome(message, kept), message
 
 

@@ -16,6 +16,7 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # otherwise importing litel
 
 import litellm
 
+from streamconform_peers import control
 from streamconform_peers.connection_errors import describe_error, is_connection_lost
 from streamconform_peers.litellm.answers import build_answer
 from streamconform_peers.litellm.messages import build_turn_messages
@@ -25,7 +26,6 @@ from streamconform_peers.turns import join_outcomes, list_turns
 
 litellm.telemetry = False
 litellm.suppress_debug_info = True
-litellm.num_retries = 0
 litellm.disable_hf_tokenizer_download = True  # otherwise it downloads a tokenizer when no usage arrives
 
 # LiteLLM imports a provider's code on the first call, which takes longer than a trial's timeout.
@@ -40,7 +40,7 @@ def adapter(run: Any) -> dict[str, Any]:
         return _run_document(run.api, arguments)
     outcomes: list[dict[str, Any]] = []
     for turn in [*list_turns(run), None]:
-        outcome, message = _run_stream(run.api, arguments)
+        outcome, message = _run_stream(run, arguments)
         outcomes.append(outcome)
         if turn is None or message is None:
             break
@@ -48,16 +48,26 @@ def adapter(run: Any) -> dict[str, Any]:
     return join_outcomes(outcomes)
 
 
-def _run_stream(api: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+def _run_stream(run: Any, arguments: dict[str, Any]) -> tuple[dict[str, Any], Any]:
     """Return the outcome, and the message that a user of the library would send back."""
     chunks: list[Any] = []
+
+    def build() -> tuple[dict[str, Any], Any]:
+        response = litellm.stream_chunk_builder(chunks) if chunks else None
+        choices = get(response, "choices")
+        outcome = build_answer(run.api, response, chunks, kept.error)
+        return outcome, choices[0].message if choices else None
+
     with ExceptionKeeper(_describe_error) as kept:
-        for chunk in litellm.completion(**arguments, stream=True):
-            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
-    response = litellm.stream_chunk_builder(chunks) if chunks else None
-    choices = get(response, "choices")
-    outcome = build_answer(api, response, chunks, kept.error)
-    return outcome, choices[0].message if choices else None
+        control.read(
+            run,
+            chunks,
+            lambda: build()[0],
+            # Only the asynchronous stream can be closed.
+            None if control.is_aborted(run) else lambda: litellm.completion(**arguments, stream=True),
+            lambda: litellm.acompletion(**arguments, stream=True),
+        )
+    return build()
 
 
 def _run_document(api: str, arguments: dict[str, Any]) -> dict[str, Any]:

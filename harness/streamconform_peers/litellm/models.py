@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from streamconform.adapters import request_reader
+from streamconform_peers import control
 from streamconform_peers.litellm import settings
 from streamconform_peers.normal_form import TIMEOUT_SECONDS
 
@@ -33,8 +34,8 @@ def build_arguments(run: Any) -> dict[str, Any]:
         "api_base": f"{run.base_url}{path}",
         "api_key": run.api_key,
         "timeout": TIMEOUT_SECONDS,
-        "max_retries": 0,
         "stream_options": {"include_usage": True},
+        **control.turn_off_retries(run, max_retries=0),
     }
     arguments |= _build_prompt(run)
     if run.api == "bedrock-converse":

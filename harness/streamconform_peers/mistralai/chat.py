@@ -6,12 +6,13 @@ continues the call at its index.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
 from mistralai.client import Mistral
 
+from streamconform_peers import control
 from streamconform_peers.mistralai.errors import describe_error
 from streamconform_peers.normal_form import (
     TIMEOUT_SECONDS,
@@ -42,10 +43,18 @@ def get_client() -> Mistral:
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `chat.stream()`, or `chat.complete()`."""
-    chunks: list[Any] = []
+    answers: list[Any] = []
+
+    def build() -> dict[str, Any]:
+        chunks = [answer.data for answer in answers] if run.stream else answers
+        return _build_outcome(chunks, kept, is_stream=run.stream)
+
     with ExceptionKeeper(describe_error) as kept:
-        for chunk in _request(run):
-            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+        _request(run, answers, build)
+    return build()
+
+
+def _build_outcome(chunks: list[Any], kept: ExceptionKeeper, *, is_stream: bool) -> dict[str, Any]:
     content: list[Block] = []
     calls: dict[int | None, Block] = {}
     stop: str | None = None
@@ -53,7 +62,7 @@ def adapter(run: Any) -> dict[str, Any]:
     for chunk in chunks:
         usage = chunk.usage or usage
         for choice in [choice for choice in chunk.choices if not choice.index]:
-            delta = choice.delta if run.stream else choice.message
+            delta = choice.delta if is_stream else choice.message
             _append_content(content, delta.content)
             for piece in delta.tool_calls or []:
                 _add_piece(content, calls, piece)
@@ -71,19 +80,23 @@ def adapter(run: Any) -> dict[str, Any]:
     )
 
 
-def _request(run: Any) -> Iterator[Any]:
-    """Yield the chunks, or the one answer that is not streamed."""
+def _request(run: Any, answers: list[Any], build: control.Build) -> None:
+    """Append the events, or the one answer that is not streamed."""
     chat = get_client().chat
     request = {"model": run.model, "messages": [], **(run.request or {})}
     keywords = build_keywords(chat.stream if run.stream else chat.complete, request)
     for field in ("extra_body", "service_tier"):  # the SDK cannot send fields that Mistral's API lacks
         keywords.pop(field, None)
+    keywords["server_url"] = run.base_url
     if not run.stream:
-        yield chat.complete(**keywords, server_url=run.base_url)
-        return
-    with chat.stream(**keywords, server_url=run.base_url) as events:
-        for event in events:
-            yield event.data
+        answers.append(chat.complete(**keywords))
+    elif control.is_left(run):
+        control.read(
+            run, answers, build, lambda: chat.stream(**keywords), lambda: chat.stream_async(**keywords)
+        )
+    else:
+        with chat.stream(**keywords) as events:
+            control.read(run, answers, build, lambda: events)
 
 
 def _finish_call(block: Block, *, complete: bool) -> Block:

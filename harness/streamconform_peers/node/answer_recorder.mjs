@@ -4,8 +4,9 @@ export class AnswerRecorder {
   #emit;
   #open = null; // the index of the block that `addPiece` extends
 
-  constructor(emit) {
+  constructor(emit, control) {
     this.#emit = emit;
+    this.control = control;
     this.content = [];
     this.raised = null; // the exception that the library raised
     this.first = null; // the outcome of the first answer of a conversation
@@ -33,6 +34,7 @@ export class AnswerRecorder {
     if (block.type === "tool_call") block.arguments_text = (block.arguments_text ?? "") + text;
     else block.text += text;
     this.#emitBlockEvent(index, "delta", { delta: text });
+    this.control.count();
   }
 
   endBlock(index, final = {}) {

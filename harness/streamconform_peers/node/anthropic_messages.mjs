@@ -20,14 +20,15 @@ const DELTA_FIELDS = { text_delta: "text", thinking_delta: "thinking", input_jso
 
 // Serves the library whose client `buildClient(run)` returns; `readError` is passed to `describeError`.
 export function serveMessages(buildClient, readError = readProviderError) {
-  serve((run, answer) => readMessage(buildClient(run), run, answer, readError));
+  serve((run, answer) => readMessage(run.client, run, answer, readError), buildClient);
 }
 
 async function readMessage(client, run, answer, readError) {
   const { stream: _, ...params } = { model: run.model, messages: [], ...run.request }; // the SDK reads both before it sends the request
   if (run.turns.length) return converse(client, params, run, answer, readError);
   const { messages } = params.mcp_servers ? client.beta : client; // MCP servers are documented only for the beta resource
-  return readStream(() => messages.stream(params), answer, readError);
+  const { signal } = answer.control;
+  return readStream(() => messages.stream(params, { signal }), answer, readError);
 }
 
 // Sends the conversation and its turns. The runner goes on by itself until an answer has no calls; the caller's messages follow
@@ -90,10 +91,12 @@ async function readStream(open, answer, readError) {
   let snapshot;
   try {
     const stream = open();
+    answer.control.own = () => stream.abort();
     stream.on("streamEvent", (event, message) => {
       snapshot = message;
       handleEvent(event, message, answer, ended);
     });
+    await answer.control.readInLoop(stream);
     const message = await stream.finalMessage();
     const content = message.content.map((part, index) => convertBlock(part, ended.has(index)));
     const stop = buildStop(message.stop_reason, STOP_REASONS, content);

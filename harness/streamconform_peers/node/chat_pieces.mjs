@@ -17,7 +17,7 @@ const STOP_REASONS = {
 // Reads the chunks that `open()` returns. `readProviderError` is passed to `describeError`. `readContent(delta)` returns the
 // delta's pieces as `[type, text]`, `readChunkUsage(chunk)` returns the usage object, and `readUsage(usage)` its counts.
 // `isNewCall(call, piece)` returns whether a piece starts another call at the same index. `amend(outcome)` returns the outcome
-// for a library that has its own final value.
+// for a library that has its own final value; `abort(chunks)` is the library's own function that aborts.
 export async function readChunks(open, answer, library) {
   const {
     readContent,
@@ -26,12 +26,15 @@ export async function readChunks(open, answer, library) {
     readChunkUsage = ({ usage }) => usage,
     isNewCall = () => false,
     amend = (outcome) => outcome,
+    abort,
   } = library;
   const calls = new Map(); // maps a call's index to its block's index
   const fields = { usage: null, model: null, response_id: null };
   let [raw, failed] = [null, null];
   try {
-    for await (const chunk of await open()) {
+    const chunks = await open();
+    if (abort) answer.control.own = () => abort(chunks);
+    for await (const chunk of answer.control.watch(chunks)) {
       fields.model = chunk.model ?? fields.model;
       fields.response_id = chunk.id ?? fields.response_id;
       const usage = readChunkUsage(chunk);

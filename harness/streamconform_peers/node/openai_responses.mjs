@@ -9,11 +9,13 @@ export async function readResponses(client, params, answer, readProviderError) {
   const indexes = new Map(); // maps an item, or an item and a part, to the index of its block
   let response;
   try {
-    const stream = client.responses.stream(params);
+    const stream = client.responses.stream(params, { signal: answer.control.signal });
+    answer.control.own = () => stream.abort();
     stream.on("event", (event) => {
       response = event.response ?? response;
       handleEvent(event, answer, indexes);
     });
+    await answer.control.readInLoop(stream);
     response = await stream.finalResponse();
     const outcome = buildOutcome(response, indexes);
     endCalls(outcome, indexes, answer);

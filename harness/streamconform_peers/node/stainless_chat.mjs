@@ -7,13 +7,14 @@ import { serve } from "./protocol.mjs";
 // Serves the library whose client is `Client`. `buildURL` converts the run's base URL, `differences` says how the chunks differ
 // from OpenAI's, and `settings` are additional client options.
 export function serveChat(Client, buildURL, differences, settings = {}) {
-  serve((run, answer) => {
-    const options = { baseURL: buildURL(run.url), apiKey: run.key, maxRetries: 0, timeout: TIMEOUT_SECONDS * 1000 };
-    const client = new Client({ ...options, ...settings });
-    const open = () => client.chat.completions.create({ messages: [], ...run.request, stream: true });
-    const readProviderError = (error) => readError(error, Client);
-    return readChunks(open, answer, { readContent, readUsage: readOpenAIUsage, readProviderError, ...differences });
-  });
+  const buildClient = ({ url, key, maxRetries }) =>
+    new Client({ baseURL: buildURL(url), apiKey: key, maxRetries, timeout: TIMEOUT_SECONDS * 1000, ...settings });
+  const library = { readContent, readUsage: readOpenAIUsage, readProviderError: (error) => readError(error, Client) };
+  serve(({ client, request }, answer) => {
+    const { signal } = answer.control;
+    const open = () => client.chat.completions.create({ messages: [], ...request, stream: true }, { signal });
+    return readChunks(open, answer, { ...library, ...differences, abort: (stream) => stream.controller.abort() });
+  }, buildClient);
 }
 
 function readContent({ content, reasoning, reasoning_content: thought }) {

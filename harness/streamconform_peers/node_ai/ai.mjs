@@ -20,7 +20,7 @@ const STOP_REASONS = {
 const RAW_STOP_REASONS = { pause_turn: "pause", refusal: "refusal", content_filter: "content_filter" };
 for (const reason of ["IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"]) RAW_STOP_REASONS[reason] = "content_filter";
 
-serve(adapter);
+serve(adapter, ({ api, key, url, model }) => MODEL_BUILDERS[api]({ apiKey: key }, url, model));
 
 async function adapter(run, answer) {
   if (run.conversation) return converse(run, answer);
@@ -29,14 +29,14 @@ async function adapter(run, answer) {
     tool({ description, inputSchema: jsonSchema(schema) }),
   ]);
   const prompt = { prompt: "Hello.", tools: Object.fromEntries(tools) };
-  return readSteps(streamText({ ...prompt, ...buildOptions(run) }), answer);
+  return readSteps(streamText({ ...prompt, ...buildOptions(run, answer.control) }), answer);
 }
 
-function buildOptions(run) {
+function buildOptions({ client: model, maxRetries }, control) {
   return {
-    model: MODEL_BUILDERS[run.api]({ apiKey: run.key }, run.url, run.model),
-    maxRetries: 0,
-    abortSignal: AbortSignal.timeout(TIMEOUT_SECONDS * 1000),
+    model,
+    maxRetries,
+    abortSignal: control.withTimeout(TIMEOUT_SECONDS),
     onError: () => {}, // by default the SDK logs the error
   };
 }
@@ -49,7 +49,7 @@ async function converse(run, answer) {
   const options = {
     ...settings,
     tools: convertTools(conversation, new ResultQueue(turns)),
-    ...buildOptions(run),
+    ...buildOptions(run, answer.control),
     // Only the first answer must have a call: the SDK rejects an answer without one, which ends the conversation.
     prepareStep: ({ stepNumber }) => (isForced && stepNumber > 0 ? { toolChoice: "auto" } : undefined),
   };
@@ -80,7 +80,7 @@ async function readSteps(result, answer) {
   let begin = null; // Anthropic's first counts, for answers that do not end
   let end = {};
   try {
-    for await (const part of result.stream) {
+    for await (const part of answer.control.watch(result.stream)) {
       if (part.type === "error") failed ??= part.error;
       else if (part.type === "abort") failed ??= new Error("aborted");
       else if (part.type === "start-step" && end.type) {

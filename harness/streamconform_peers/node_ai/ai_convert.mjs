@@ -1,6 +1,6 @@
 // Converts usage and errors of the AI SDK.
 
-import { APICallError, StreamProviderError, TypeValidationError } from "ai";
+import { APICallError, RetryError, StreamProviderError, TypeValidationError } from "ai";
 import { parseArguments } from "../node/normal_form.mjs";
 
 // Google's counts; the SDK returns 0 for those that were not reported.
@@ -37,8 +37,10 @@ export function convertFirstUsage(usage) {
   return { input, cache_read: read, cache_write: write };
 }
 
-// An APICallError has the provider's body; a StreamProviderError has the fields of an error in the stream.
+// An APICallError has the provider's body; a StreamProviderError has the fields of an error in the stream. A RetryError has the
+// errors of all attempts.
 export function readProviderError(error) {
+  if (RetryError.isInstance(error)) return readProviderError(error.lastError);
   if (APICallError.isInstance(error) && error.statusCode >= 400) {
     // The SDK parses errors with the provider's schema; a body that does not match it is exposed as text.
     const document = error.data ?? parseArguments(error.responseBody);

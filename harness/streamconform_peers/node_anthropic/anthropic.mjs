@@ -5,5 +5,6 @@ import { serveMessages } from "../node/anthropic_messages.mjs";
 import { TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 
 serveMessages(
-  ({ url, key }) => new Anthropic({ baseURL: url, apiKey: key, maxRetries: 0, timeout: TIMEOUT_SECONDS * 1000 }),
+  ({ url, key, maxRetries }) =>
+    new Anthropic({ baseURL: url, apiKey: key, maxRetries, timeout: TIMEOUT_SECONDS * 1000 }),
 );

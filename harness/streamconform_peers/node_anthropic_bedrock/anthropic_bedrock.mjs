@@ -7,8 +7,8 @@ import { TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 
 serveMessages(buildClient, readError);
 
-function buildClient({ url, key }) {
-  return new AnthropicBedrock({ baseURL: url, apiKey: key, maxRetries: 0, timeout: TIMEOUT_SECONDS * 1000 });
+function buildClient({ url, key, maxRetries }) {
+  return new AnthropicBedrock({ baseURL: url, apiKey: key, maxRetries, timeout: TIMEOUT_SECONDS * 1000 });
 }
 
 // Bedrock names the exception of an error response in a header, which the SDK's error exposes.

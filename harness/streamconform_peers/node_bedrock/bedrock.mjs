@@ -16,27 +16,34 @@ Object.assign(STOP_REASONS, { max_tokens: "length", model_context_window_exceede
 Object.assign(STOP_REASONS, { content_filtered: "content_filter", guardrail_intervened: "content_filter" });
 Object.assign(STOP_REASONS, { malformed_model_output: "error", malformed_tool_use: "error" });
 
-serve(adapter);
+// The replay server speaks only HTTP/1.1. Clients that share their connections need not be destroyed, which would close what
+// the library leaves open.
+const requestHandler = new NodeHttpHandler({
+  requestTimeout: TIMEOUT_SECONDS * 1000,
+  socketTimeout: TIMEOUT_SECONDS * 1000,
+});
+
+serve(adapter, buildClient);
+
+function buildClient({ url, key, maxRetries }) {
+  return new BedrockRuntimeClient({
+    endpoint: url,
+    region: "us-east-1",
+    credentials: { accessKeyId: key, secretAccessKey: key }, // the SDK signs requests
+    ...(maxRetries === 0 && { maxAttempts: 1 }),
+    requestHandler,
+  });
+}
 
 async function adapter(run, answer) {
-  const client = new BedrockRuntimeClient({
-    endpoint: run.url,
-    region: "us-east-1",
-    credentials: { accessKeyId: run.key, secretAccessKey: run.key }, // the SDK signs requests
-    maxAttempts: 1,
-    // The replay server speaks only HTTP/1.1.
-    requestHandler: new NodeHttpHandler({
-      requestTimeout: TIMEOUT_SECONDS * 1000,
-      socketTimeout: TIMEOUT_SECONDS * 1000,
-    }),
-  });
   const blocks = new Map(); // maps the library's index of a block to its index here
   let [raw, failed] = [null, null];
   const fields = { usage: null, response_id: null };
   try {
-    const response = await client.send(new ConverseStreamCommand({ ...run.request, modelId: run.model }));
+    const command = new ConverseStreamCommand({ ...run.request, modelId: run.model });
+    const response = await run.client.send(command, { abortSignal: answer.control.signal });
     fields.response_id = response.$metadata.requestId ?? null;
-    for await (const { messageStop, metadata, ...event } of response.stream) {
+    for await (const { messageStop, metadata, ...event } of answer.control.watch(response.stream)) {
       addEvent(event, answer, blocks);
       if (messageStop) raw = messageStop.stopReason ?? raw;
       if (metadata?.usage) {
@@ -46,8 +53,6 @@ async function adapter(run, answer) {
     }
   } catch (error) {
     failed = describeError(error, readProviderError);
-  } finally {
-    client.destroy();
   }
   const stop = raw ? buildStop(raw, STOP_REASONS, answer.content) : undefined;
   if (stop?.reason === "error") failed ??= { status: "error", error: { type: raw } };

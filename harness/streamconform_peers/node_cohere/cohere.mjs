@@ -7,19 +7,21 @@ import { describeError, parseArguments, readTools, TIMEOUT_SECONDS } from "../no
 import { serve } from "../node/protocol.mjs";
 import { finishAnswer, readUsage, readV1Calls, readV1Event } from "./cohere_v1.mjs";
 
-serve(adapter);
+const isForV1 = ({ request }) => !request.messages;
+
+serve(adapter, (run) => new (isForV1(run) ? CohereClient : CohereClientV2)({ token: run.key, environment: run.url }));
 
 async function adapter(run, answer) {
-  const isV1 = !run.request.messages;
-  const client = new (isV1 ? CohereClient : CohereClientV2)({ token: run.key, environment: run.url });
+  const isV1 = isForV1(run);
   const state = { calls: new Map(), end: null, usage: null, id: null };
   let failed = null;
   try {
-    const events = await client.chatStream(buildRequest(run, isV1), {
-      maxRetries: 0,
+    const events = await run.client.chatStream(buildRequest(run, isV1), {
+      maxRetries: run.maxRetries,
       timeoutInSeconds: TIMEOUT_SECONDS,
+      abortSignal: answer.control.signal,
     });
-    for await (const event of events) (isV1 ? readV1Event : readEvent)(event, answer, state);
+    for await (const event of answer.control.watch(events)) (isV1 ? readV1Event : readEvent)(event, answer, state);
   } catch (error) {
     failed = describeError(error, readProviderError);
   }

@@ -21,15 +21,22 @@ const STOP_REASONS = {
   ...mapAll(ERROR_REASONS, "error"),
 };
 
-serve(adapter);
+serve(adapter, buildClient);
+
+function buildClient({ url: baseUrl, key: apiKey, request, maxRetries }) {
+  const retryOptions = maxRetries === 0 ? { attempts: 1 } : undefined;
+  // The client rejects fields that only Vertex AI has, unless it is created for Vertex AI.
+  const vertexai = Boolean(request.toolConfig?.functionCallingConfig?.streamFunctionCallArguments);
+  return new GoogleGenAI({ vertexai, apiKey, httpOptions: { baseUrl, timeout: TIMEOUT_SECONDS * 1000, retryOptions } });
+}
 
 async function adapter(run, answer) {
-  const httpOptions = { baseUrl: run.url, timeout: TIMEOUT_SECONDS * 1000, retryOptions: { attempts: 1 } };
-  // The client rejects fields that only Vertex AI has, unless it is created for Vertex AI.
-  const vertexai = Boolean(run.request.toolConfig?.functionCallingConfig?.streamFunctionCallArguments);
-  const ai = new GoogleGenAI({ vertexai, apiKey: run.key, httpOptions });
-  if (run.turns.length) return converse(ai, run, answer);
-  return (await readAnswer(() => ai.models.generateContentStream(buildParameters(run)), answer)).outcome;
+  const { models } = run.client;
+  if (run.turns.length) return converse(run.client, run, answer);
+  const { config, ...parameters } = buildParameters(run);
+  const { signal: abortSignal } = answer.control;
+  const open = () => models.generateContentStream({ ...parameters, config: { ...config, abortSignal } });
+  return (await readAnswer(open, answer)).outcome;
 }
 
 // Sends the conversation and its turns; the chat adds the answers to its history.
@@ -55,7 +62,7 @@ async function readAnswer(open, answer) {
   const fields = {};
   const calls = new CallAssembler(answer);
   try {
-    for await (const chunk of await open()) {
+    for await (const chunk of answer.control.watch(await open())) {
       Object.assign(
         fields,
         dropUndefined({ usage: chunk.usageMetadata, model: chunk.modelVersion, response_id: chunk.responseId }),

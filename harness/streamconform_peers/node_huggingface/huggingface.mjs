@@ -6,12 +6,16 @@ import { readChunks } from "../node/chat_pieces.mjs";
 import { TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { serve } from "../node/protocol.mjs";
 
-serve(adapter);
+serve(adapter, buildClient);
+
+function buildClient({ url, key, maxRetries }) {
+  return new InferenceClient(key, { endpointUrl: url, ...(maxRetries === 0 && { retry_on_error: false }) });
+}
 
 async function adapter(run, answer) {
-  const client = new InferenceClient(run.key, { endpointUrl: run.url, retry_on_error: false });
   const request = { messages: [], ...run.request, model: run.model };
-  const open = () => client.chatCompletionStream(request, { signal: AbortSignal.timeout(TIMEOUT_SECONDS * 1000) });
+  const signal = answer.control.withTimeout(TIMEOUT_SECONDS);
+  const open = () => run.client.chatCompletionStream(request, { signal });
   return readChunks(open, answer, { readContent, readUsage, readProviderError });
 }
 

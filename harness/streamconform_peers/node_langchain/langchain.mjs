@@ -19,12 +19,15 @@ const STOP_REASONS = {
   ...{ end_turn: "stop", stop_sequence: "stop", tool_use: "tool_use", max_tokens: "length", refusal: "refusal" },
   ...{ pause_turn: "pause", model_context_window_exceeded: "length" },
 };
-serve(adapter);
+serve(adapter, buildClient);
+
+function buildClient(run) {
+  const tools = run.conversation ? (run.conversation.tools ?? []) : readTools(run.request).map(toTool);
+  return buildModel(run, convertTools(tools), run.api);
+}
 
 async function adapter(run, answer) {
-  const { conversation, api } = run;
-  const tools = conversation ? (conversation.tools ?? []) : readTools(run.request).map(toTool);
-  const model = buildModel(run, convertTools(tools), api);
+  const { conversation, api, client: model } = run;
   const messages = conversation ? convertMessages(conversation, api) : [new HumanMessage("Hello.")];
   let { outcome, message } = await ask(model, messages, answer);
   for (const { results, messages: added = [] } of run.turns) {
@@ -46,8 +49,11 @@ async function ask(model, messages, answer) {
   let message;
   let failed = null;
   try {
-    const signal = AbortSignal.timeout(TIMEOUT_SECONDS * 1000);
-    for await (const chunk of await model.stream(messages, { signal })) message = message?.concat(chunk) ?? chunk;
+    const signal = answer.control.withTimeout(TIMEOUT_SECONDS);
+    for await (const chunk of answer.control.watch(await model.stream(messages, { signal }))) {
+      message = message?.concat(chunk) ?? chunk;
+      if (chunk.text || chunk.tool_call_chunks?.some(({ args }) => args)) answer.control.count();
+    }
   } catch (error) {
     failed = describeError(error, readProviderError);
   }

@@ -8,9 +8,9 @@ const BUILDERS = {
   "openai-chat": buildOpenAI,
   "openai-responses": buildOpenAI,
   // ChatAnthropic chooses between text and blocks by the tools and `thinking`.
-  "anthropic-messages": ({ url, key, model, request }, { maxTokens, temperature, thinking }) =>
+  "anthropic-messages": ({ url, key, model, request, maxRetries }, { maxTokens, temperature, thinking }) =>
     new ChatAnthropic({
-      ...{ model, apiKey: key, anthropicApiUrl: url, maxRetries: 0, maxTokens, temperature },
+      ...{ model, apiKey: key, anthropicApiUrl: url, maxRetries, maxTokens, temperature },
       ...((thinking || request.thinking) && { thinking: thinking ? convertThinking(thinking) : request.thinking }),
       clientOptions: { timeout: TIMEOUT_SECONDS * 1000 },
     }),
@@ -24,13 +24,13 @@ export function buildModel(run, tools, api) {
   return model.bindTools(tools, dropUndefined(options));
 }
 
-function buildOpenAI({ api, url, key, model }, { maxTokens, temperature, thinking }) {
+function buildOpenAI({ api, url, key, model, maxRetries }, { maxTokens, temperature, thinking }) {
   const isResponses = api === "openai-responses";
   const effort = thinking === "off" ? "none" : thinking?.effort;
   // `ChatOpenAI` chooses between these two by the model and the settings.
   const Model = isResponses ? ChatOpenAIResponses : ChatOpenAICompletions;
   return new Model({
-    ...{ model, apiKey: key, maxRetries: 0, timeout: TIMEOUT_SECONDS * 1000 },
+    ...{ model, apiKey: key, maxRetries, timeout: TIMEOUT_SECONDS * 1000 },
     ...{ maxTokens, temperature, streamUsage: true },
     ...(effort && { reasoning: { effort } }),
     // Nothing is stored on the server, so the library requests encrypted reasoning and sends it back.

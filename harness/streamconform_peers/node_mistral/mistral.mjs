@@ -9,22 +9,21 @@ import { readTools, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { serve } from "../node/protocol.mjs";
 import { readSpeakeasyError } from "../node/speakeasy_errors.mjs";
 
-serve(adapter);
+serve(adapter, buildClient);
+
+function buildClient({ url: serverURL, key: apiKey, maxRetries }) {
+  const retryConfig = maxRetries === 0 ? { strategy: "none" } : undefined;
+  return new Mistral({ apiKey, serverURL, retryConfig, timeoutMs: TIMEOUT_SECONDS * 1000 });
+}
 
 async function adapter(run, answer) {
-  const client = new Mistral({
-    apiKey: run.key,
-    serverURL: run.url,
-    retryConfig: { strategy: "none" },
-    timeoutMs: TIMEOUT_SECONDS * 1000,
-  });
   const tools = readTools(run.request).map(([name, description, parameters]) => ({
     type: "function",
     function: { name, description, parameters },
   }));
   const request = { model: run.model, messages: [{ role: "user", content: "Hello." }], ...(tools.length && { tools }) };
   const readProviderError = (error) => readSpeakeasyError(error, errors.MistralError, errors.ResponseValidationError);
-  return readChunks(() => readEvents(client, request), answer, {
+  return readChunks(() => readEvents(run.client, request, answer.control.signal), answer, {
     readContent,
     readUsage,
     readProviderError,
@@ -32,8 +31,8 @@ async function adapter(run, answer) {
   });
 }
 
-async function* readEvents(client, request) {
-  for await (const event of await client.chat.stream(request)) yield event.data;
+async function* readEvents(client, request, signal) {
+  for await (const event of await client.chat.stream(request, { fetchOptions: { signal } })) yield event.data;
 }
 
 const isNewCall = (call, { id }) => Boolean(id) && id !== "null" && id !== call.id;

@@ -6,13 +6,14 @@ import { serve } from "../node/protocol.mjs";
 
 const STOP_REASONS = { stop: "stop", length: "length", null: "stop" }; // older servers send no reason
 
-serve(adapter);
+serve(adapter, ({ url }) => new Ollama({ host: url }));
 
-async function adapter(run, answer) {
-  const client = new Ollama({ host: run.url });
+async function adapter({ client, request }, answer) {
   let last;
   try {
-    for await (const part of await client.chat({ ...run.request, stream: true })) {
+    const parts = await client.chat({ ...request, stream: true });
+    answer.control.own = () => parts.abort();
+    for await (const part of answer.control.watch(parts)) {
       last = part;
       const { thinking, content, tool_calls } = part.message ?? {};
       answer.addPiece("thinking", thinking);

@@ -25,15 +25,14 @@ const ENDS = ["response.completed", "response.incomplete", "response.failed"];
 const lanes = new WeakMap(); // the lane of each socket that is open
 const LIMITS = { maxLanes: 4, maxBufferedEvents: 2 ** 20, maxBufferedBytes: 2 ** 30 };
 
-serve(adapter);
+serve(adapter, buildClient);
+
+function buildClient({ url, key, maxRetries }) {
+  return new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries, timeout: TIMEOUT_SECONDS * 1000 });
+}
 
 async function adapter(run, answer) {
-  const client = new OpenAI({
-    baseURL: `${run.url}/v1`,
-    apiKey: run.key,
-    maxRetries: 0,
-    timeout: TIMEOUT_SECONDS * 1000,
-  });
+  const { client } = run;
   const { stream: _, ...params } = run.api === "openai-chat" ? { messages: [], ...run.request } : run.request;
   if (run.api === "openai-chat")
     return run.turns.length ? runTools(client, params, run, answer) : readChat(client, params, answer);
@@ -155,7 +154,8 @@ async function readChat(client, params, answer) {
   const calls = new Map(); // maps a call's index to its block's index
   const done = new Set();
   try {
-    const stream = client.chat.completions.stream(params);
+    const stream = client.chat.completions.stream(params, { signal: answer.control.signal });
+    answer.control.own = () => stream.abort();
     stream.on("chunk", (chunk, current) => {
       snapshot = current;
       if (chunk.usage) answer.reportUsage(readUsage(chunk.usage));
@@ -176,6 +176,7 @@ async function readChat(client, params, answer) {
       const value = parseArguments(text); // a malformed call ends only when the stop reason is known
       if (value !== null) answer.endBlock(calls.get(index), { arguments: value, arguments_text: text, complete: true });
     });
+    await answer.control.readInLoop(stream);
     const completion = await stream.finalChatCompletion();
     answer.endOpenBlock();
     const [choice] = completion.choices;

@@ -19,18 +19,17 @@ import { buildOutcome, endCalls, handleEvent } from "../node/openai_responses.mj
 import { serve } from "../node/protocol.mjs";
 import { buildAgent, convertMessages } from "./agents_input.mjs";
 
-serve(adapter);
+serve(adapter, buildModel);
+
+function buildModel({ api, url, key, model, transport, maxRetries }) {
+  const OfResponses = transport === "websocket" ? OpenAIResponsesWSModel : OpenAIResponsesModel;
+  const Model = api === "openai-chat" ? OpenAIChatCompletionsModel : OfResponses;
+  const timeout = TIMEOUT_SECONDS * 1000;
+  return new Model(new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries, timeout }), model);
+}
 
 async function adapter(run, answer) {
-  const client = new OpenAI({
-    baseURL: `${run.url}/v1`,
-    apiKey: run.key,
-    maxRetries: 0,
-    timeout: TIMEOUT_SECONDS * 1000,
-  });
-  const OfResponses = run.transport === "websocket" ? OpenAIResponsesWSModel : OpenAIResponsesModel;
-  const Model = run.api === "openai-chat" ? OpenAIChatCompletionsModel : OfResponses;
-  const model = new Model(client, run.model);
+  const { client: model } = run;
   if (run.conversation) return converse(run, model, answer);
   const tools = readTools(run.request).map(([name, description, parameters]) => ({
     type: "function",
@@ -46,8 +45,9 @@ async function adapter(run, answer) {
     outputType: "text",
     handoffs: [],
     tracing: false,
+    signal: answer.control.signal,
   };
-  return readAnswer(run.api, model.getStreamedResponse(request), answer);
+  return readAnswer(run.api, answer.control.watch(model.getStreamedResponse(request)), answer);
 }
 
 // Sends the conversation and its turns. The library goes on by itself until an answer has no calls, or the caller adds messages.

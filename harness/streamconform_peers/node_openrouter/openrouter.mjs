@@ -8,15 +8,14 @@ import { readTools, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { serve } from "../node/protocol.mjs";
 import { readSpeakeasyError } from "../node/speakeasy_errors.mjs";
 
-serve(adapter);
+serve(adapter, buildClient);
+
+function buildClient({ url, key: apiKey, maxRetries }) {
+  const retryConfig = maxRetries === 0 ? { strategy: "none" } : undefined;
+  return new OpenRouter({ apiKey, serverURL: `${url}/api/v1`, retryConfig, timeoutMs: TIMEOUT_SECONDS * 1000 });
+}
 
 async function adapter(run, answer) {
-  const client = new OpenRouter({
-    apiKey: run.key,
-    serverURL: `${run.url}/api/v1`,
-    retryConfig: { strategy: "none" },
-    timeoutMs: TIMEOUT_SECONDS * 1000,
-  });
   const tools = readTools(run.request).map(([name, description, parameters]) => ({
     type: "function",
     function: { name, description, parameters },
@@ -27,12 +26,13 @@ async function adapter(run, answer) {
     stream: true,
     ...(tools.length && { tools }),
   };
-  return readChunks(() => readUntilError(client, chatRequest), answer, { readContent, readUsage, readProviderError });
+  const open = () => readUntilError(run.client, chatRequest, answer.control.signal);
+  return readChunks(open, answer, { readContent, readUsage, readProviderError });
 }
 
 // According to the library's documentation, an error in the stream is the `error` of a chunk.
-async function* readUntilError(client, chatRequest) {
-  for await (const chunk of await client.chat.send({ chatRequest })) {
+async function* readUntilError(client, chatRequest, signal) {
+  for await (const chunk of await client.chat.send({ chatRequest }, { fetchOptions: { signal } })) {
     yield chunk;
     if (chunk.error) throw new StreamError(chunk.error);
   }

@@ -16,16 +16,16 @@ const FILTER_REASONS =
 const RAW_STOP_REASONS = { pause_turn: "pause", refusal: "refusal", OTHER: "other" };
 for (const reason of FILTER_REASONS.split(" ")) RAW_STOP_REASONS[reason] = "content_filter";
 
-serve(adapter);
+serve(adapter, buildModels);
 
 async function adapter(run, answer) {
-  const { models, model } = buildModels(run);
+  const { models, model } = run.client;
   if (run.conversation) return converse(run, models, model, answer);
   const context = {
     messages: [{ role: "user", content: "Hello.", timestamp: 0 }],
     tools: readTools(run.request).map(([name, description, parameters]) => ({ name, description, parameters })),
   };
-  return (await ask(models, model, context, {}, answer, run.pricing)).outcome;
+  return (await ask(models, model, context, { maxRetries: run.maxRetries }, answer, run.pricing)).outcome;
 }
 
 // Sends the conversation, and after each answer a request with the answer and its turn.
@@ -46,10 +46,11 @@ async function converse({ conversation, turns, api, pricing }, models, model, an
 }
 
 async function ask(models, model, context, { simple, ...settings }, answer, pricing) {
-  const options = { ...settings, maxRetries: 0, signal: AbortSignal.timeout(TIMEOUT_SECONDS * 1000) };
+  const options = { maxRetries: 0, ...settings, signal: answer.control.withTimeout(TIMEOUT_SECONDS) };
   const events = simple ? models.streamSimple(model, context, options) : models.stream(model, context, options);
   const ended = new Set();
-  for await (const event of events) handleEvent(event, answer, ended);
+  for await (const event of answer.control.watch(events)) handleEvent(event, answer, ended);
+  if (answer.control.hasLeft) return { outcome: answer.finish({ status: "incomplete" }) };
   const message = await events.result();
   return { message, outcome: finish(message, ended, answer, pricing) };
 }

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import httpx
 import ollama
 
+from streamconform_peers import control
 from streamconform_peers.normal_form import (
     TIMEOUT_SECONDS,
     Block,
@@ -29,20 +30,37 @@ STOP_REASONS: Final = {"stop": "stop", "length": "length"}
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `Client.chat()`, with or without `stream=True`."""
-    client = ollama.Client(host=run.base_url, timeout=TIMEOUT_SECONDS)
+    client = get_client(ollama.Client, run.base_url)
     known = inspect.signature(client.chat).parameters
     request = {name: value for name, value in (run.request or {}).items() if name in known}
     request |= {"tools": [tool for tool in request.get("tools") or [] if _is_accepted(tool)]}
-    content: list[Block] = []
-    last: Any = None
+    request["stream"] = run.stream
     chunks: list[Any] = []
     with ExceptionKeeper(_describe_error) as kept:
         if not run.stream:
             # A non-streaming answer has the form of the last chunk.
-            chunks = [client.chat(**{**request, "stream": False})]
+            chunks.append(client.chat(**request))
         else:
-            for chunk in client.chat(**{**request, "stream": True}):
-                chunks.append(chunk)
+            control.read(
+                run,
+                chunks,
+                lambda: _add_up(chunks, kept),
+                lambda: client.chat(**request),
+                lambda: get_client(ollama.AsyncClient, run.base_url).chat(**request),
+            )
+    return _add_up(chunks, kept)
+
+
+@control.keep_clients
+def get_client(make: Any, host: str) -> Any:
+    """Return the client for a server; the library has no retries."""
+    return make(host=host, timeout=TIMEOUT_SECONDS)
+
+
+def _add_up(chunks: Sequence[Any], kept: ExceptionKeeper) -> dict[str, Any]:
+    """Return the outcome of the chunks."""
+    content: list[Block] = []
+    last: Any = None
     for chunk in chunks:
         append_text(content, "thinking", chunk.message.thinking)
         append_text(content, "text", chunk.message.content)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamconform_peers import control
 from streamconform_peers.chat_chunks import convert_chunks
 from streamconform_peers.chat_completion import convert_completion
 from streamconform_peers.normal_form import ExceptionKeeper, build_keywords
-from streamconform_peers.openai.client import build_request, get_client
+from streamconform_peers.openai.client import build_request, get_async_client, get_client
 from streamconform_peers.openai.conversation import continue_chat
 from streamconform_peers.openai_errors import describe_error
 from streamconform_peers.turns import join_outcomes, list_turns
@@ -16,15 +17,21 @@ from streamconform_peers.turns import join_outcomes, list_turns
 def run_raw(run: Any) -> dict[str, Any]:
     """Return the outcome of `chat.completions.create(stream=True)`; only choice 0 is read."""
     create = get_client(run).chat.completions.create
+    keywords = build_keywords(create, build_request(run))
     if not run.stream:
         completion: Any = None
         with ExceptionKeeper(describe_error) as kept:
-            completion = create(**build_keywords(create, build_request(run)))
+            completion = create(**keywords)
         return convert_completion(completion, kept)
     chunks: list[Any] = []
     with ExceptionKeeper(describe_error) as kept:
-        for chunk in create(**build_keywords(create, build_request(run) | {"stream": True})):
-            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+        control.read(
+            run,
+            chunks,
+            lambda: convert_chunks(chunks, kept),
+            lambda: create(**keywords, stream=True),
+            lambda: get_async_client(run).chat.completions.create(**keywords, stream=True),
+        )
     return convert_chunks(chunks, kept)
 
 
@@ -48,12 +55,22 @@ def run_helper(run: Any) -> dict[str, Any]:
 def _stream(run: Any, request: dict[str, Any]) -> tuple[Any, ExceptionKeeper]:
     """Return the completion, as far as it arrived."""
     chat = get_client(run).chat.completions
-    completion: Any = None
-    with (
-        ExceptionKeeper(describe_error) as kept,
-        chat.stream(**build_keywords(chat.stream, request)) as stream,
-    ):
-        for _ in stream:
-            completion = stream.current_completion_snapshot
-        completion = stream.get_final_completion()
-    return completion, kept
+    keywords = build_keywords(chat.stream, request)
+    events: list[Any] = []
+
+    def get_snapshot() -> Any:
+        return next((event.snapshot for event in reversed(events) if event.type == "chunk"), None)
+
+    def build() -> dict[str, Any]:
+        return convert_completion(get_snapshot(), kept)
+
+    with ExceptionKeeper(describe_error) as kept:
+        if control.is_cancelled(run):
+            cancelled = get_async_client(run).chat.completions.stream(**keywords)
+            control.read(run, events, build, None, lambda: control.Entered(cancelled))
+            return get_snapshot(), kept
+        with chat.stream(**keywords) as stream:
+            control.read(run, events, build, lambda: stream)
+            if not control.is_left(run):
+                return stream.get_final_completion(), kept
+    return get_snapshot(), kept

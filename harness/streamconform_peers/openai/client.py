@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import openai
 
+from streamconform_peers import control
 from streamconform_peers.normal_form import TIMEOUT_SECONDS
 
 
-@cache
-def _get_shared_client(api_key: str) -> openai.OpenAI:
+@control.keep_clients
+def _get_shared_client(make: Any, api_key: str, **retries: int) -> Any:
     """Return the one client that all runs share: loading the certificates takes longer than a run."""
-    return openai.OpenAI(api_key=api_key, max_retries=0, timeout=TIMEOUT_SECONDS)
+    return make(api_key=api_key, timeout=TIMEOUT_SECONDS, **retries)
 
 
-def get_client(run: Any) -> openai.OpenAI:
-    """Return the shared client with the run's address."""
+def get_client(run: Any, make: Any = openai.OpenAI) -> Any:
+    """Return the shared client of the class `make`, with the run's address."""
+    client = _get_shared_client(make, run.api_key, **control.turn_off_retries(run, max_retries=0))
     name = "base_url" if run.transport == "http" else "websocket_base_url"
-    return _get_shared_client(run.api_key).with_options(**{name: f"{run.base_url}/v1"})
+    return client.with_options(**{name: f"{run.base_url}/v1"})
+
+
+def get_async_client(run: Any) -> Any:
+    """Return the shared asynchronous client, with the run's address."""
+    return get_client(run, openai.AsyncOpenAI)
 
 
 def build_request(run: Any) -> dict[str, Any]:

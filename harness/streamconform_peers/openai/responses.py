@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from openai.lib.responses_websocket import ResponsesWebSocketLimits, ResponsesWebSocketSession
 
+from streamconform_peers import control
 from streamconform_peers.normal_form import ExceptionKeeper, build_keywords, get
-from streamconform_peers.openai.client import build_request, get_client
+from streamconform_peers.openai.client import build_request, get_async_client, get_client
 from streamconform_peers.openai.conversation import continue_responses
 from streamconform_peers.openai_errors import describe_error
 from streamconform_peers.response_events import RESPONSE_ENDS, build_result
@@ -38,9 +39,15 @@ def run_raw(run: Any) -> dict[str, Any]:
         with ExceptionKeeper(describe_error) as kept:
             response = create(**build_keywords(create, build_request(run)))
         return build_result([], None if get(response, "output") is None else response, kept)
+    keywords = build_keywords(create, build_request(run) | {"stream": True})
     with ExceptionKeeper(describe_error) as kept:
-        for event in create(**build_keywords(create, build_request(run) | {"stream": True})):
-            events.append(event)  # noqa: PERF402 - events before an exception must be kept
+        control.read(
+            run,
+            events,
+            lambda: build_result(events, None, kept),
+            lambda: create(**keywords),
+            lambda: get_async_client(run).responses.create(**keywords),
+        )
     return build_result(events, None, kept)
 
 
@@ -70,12 +77,20 @@ def _stream(run: Any, request: dict[str, Any]) -> tuple[list[Any], Any, Exceptio
     events: list[Any] = []
     final = None
     keywords = build_keywords(responses.stream, request)
-    with ExceptionKeeper(describe_error) as kept, responses.stream(**keywords) as stream:
-        for event in stream:
-            events.append(event)  # noqa: PERF402 - events before an exception must be kept
-        # `get_final_response()` raises unless the response completed.
-        if any(event.type == "response.completed" for event in events):
-            final = stream.get_final_response()
+
+    def build() -> dict[str, Any]:
+        return build_result(events, None, kept)
+
+    with ExceptionKeeper(describe_error) as kept:
+        if control.is_cancelled(run):
+            cancelled = get_async_client(run).responses.stream(**keywords)
+            control.read(run, events, build, None, lambda: control.Entered(cancelled))
+            return events, None, kept
+        with responses.stream(**keywords) as stream:
+            control.read(run, events, build, lambda: stream)
+            # `get_final_response()` raises unless the response completed.
+            if any(event.type == "response.completed" for event in events):
+                final = stream.get_final_response()
     return events, final, kept
 
 

@@ -22,7 +22,7 @@ from agents.models.openai_responses import ResponsesWebSocketError
 from openai import AsyncOpenAI
 
 from streamconform.adapters import request_reader
-from streamconform_peers import openai_errors
+from streamconform_peers import control, openai_errors
 from streamconform_peers.normal_form import TIMEOUT_SECONDS, Error, ExceptionKeeper
 from streamconform_peers.openai_agents.answers import build_answer
 from streamconform_peers.openai_agents.runner import converse
@@ -41,7 +41,17 @@ def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of a run; for a conversation with several answers, also that of the first one."""
     answers: list[list[Any]] = []
     with ExceptionKeeper(describe_error) as kept:
-        asyncio.run(_collect(run, answers))
+        if control.is_asked(run):
+            answers.append([])
+            control.read(
+                run,
+                answers[-1],
+                lambda: build_answer(run.api, answers[-1], kept),
+                None,
+                lambda: _stream(run, _get_model(run)),
+            )
+        else:
+            asyncio.run(_collect(run, answers))
     last = build_answer(run.api, answers[-1] if answers else [], kept)
     if len(answers) < 2:
         return last
@@ -51,28 +61,42 @@ def adapter(run: Any) -> dict[str, Any]:
 async def _collect(run: Any, answers: list[list[Any]]) -> None:
     """Append the events of each answer, including those before an exception."""
     # One client per run, because its connections belong to the event loop, and every run has its own.
-    name = "base_url" if run.transport == "http" else "websocket_base_url"
-    async with AsyncOpenAI(
-        **{name: f"{run.base_url}/v1"}, api_key=run.api_key, max_retries=0, timeout=TIMEOUT_SECONDS
-    ) as client:
+    async with _build_client(run) as client:
         model = MODELS[run.api, run.transport](run.model, client)
         if run.conversation is not None:
             await converse(model, run, list_turns(run), answers)
             return
         answers.append([])
-        async for event in model.stream_response(
-            None,
-            request_reader.read_prompt(run.request),
-            SETTINGS,
-            [_build_tool(*tool) for tool in request_reader.read_tools(run.request)],
-            None,
-            [],
-            ModelTracing.DISABLED,
-            previous_response_id=None,
-            conversation_id=None,
-            prompt=None,
-        ):
+        async for event in _stream(run, model):
             answers[-1].append(event)
+
+
+def _build_client(run: Any) -> AsyncOpenAI:
+    retries = control.turn_off_retries(run, max_retries=0)
+    name = "base_url" if run.transport == "http" else "websocket_base_url"
+    address = {name: f"{run.base_url}/v1"}
+    return AsyncOpenAI(**address, api_key=run.api_key, timeout=TIMEOUT_SECONDS, **retries)
+
+
+@control.keep_by_run
+def _get_model(run: Any) -> Any:
+    """Return the model that answers a run with `control`, on the loop of all such runs."""
+    return MODELS[run.api, run.transport](run.model, _build_client(run))
+
+
+def _stream(run: Any, model: Any) -> Any:
+    return model.stream_response(
+        None,
+        request_reader.read_prompt(run.request),
+        SETTINGS,
+        [_build_tool(*tool) for tool in request_reader.read_tools(run.request)],
+        None,
+        [],
+        ModelTracing.DISABLED,
+        previous_response_id=None,
+        conversation_id=None,
+        prompt=None,
+    )
 
 
 def _build_tool(name: str, description: str, schema: Any) -> FunctionTool:

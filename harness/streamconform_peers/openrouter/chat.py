@@ -6,13 +6,13 @@ reason is `error`.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import httpx
 from openrouter import OpenRouter
 from openrouter.errors import NoResponseError, OpenRouterError
 
+from streamconform_peers import control
 from streamconform_peers.chat_chunks import convert_chunks
 from streamconform_peers.chat_completion import ChatFields, convert_completion
 from streamconform_peers.normal_form import (
@@ -27,15 +27,16 @@ from streamconform_peers.normal_form import (
 EXPOSED = ChatFields(reasoning=("reasoning",))
 
 
-@cache
-def get_client() -> OpenRouter:
+@control.keep_clients
+def _get_client(**retries: None) -> OpenRouter:
     """Return the client of this process; each request carries its run's address."""
-    return OpenRouter(api_key="conform", retry_config=None, timeout_ms=int(TIMEOUT_SECONDS * 1000))
+    return OpenRouter(api_key="conform", timeout_ms=int(TIMEOUT_SECONDS * 1000), **retries)
 
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `chat.send()`, streamed or not."""
-    send = get_client().chat.send
+    chat = _get_client(**control.turn_off_retries(run, retry_config=None)).chat
+    send = chat.send
     keywords = build_keywords(send, {"messages": [], **(run.request or {}), "stream": run.stream})
     keywords.pop("extra_body", None)  # the SDK cannot send fields that OpenRouter's API does not have
     keywords |= {"model": run.model, "server_url": f"{run.base_url}/api/v1"}
@@ -45,13 +46,20 @@ def adapter(run: Any) -> dict[str, Any]:
             completion = send(**keywords)
         return convert_completion(completion, kept, EXPOSED)
     chunks: list[Any] = []
-    with ExceptionKeeper(describe_error) as kept, send(**keywords) as stream:
-        for chunk in stream:
-            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+
+    def build() -> dict[str, Any]:
+        return convert_chunks(chunks, kept, EXPOSED)
+
+    with ExceptionKeeper(describe_error) as kept:
+        if control.is_left(run):
+            control.read(run, chunks, build, lambda: send(**keywords), lambda: chat.send_async(**keywords))
+        else:
+            with send(**keywords) as stream:
+                control.read(run, chunks, build, lambda: stream)
     error = next((chunk.error for chunk in chunks if get(chunk, "error")), None)
     if error is not None:
         kept.error = _convert_error(error)
-    return convert_chunks(chunks, kept, EXPOSED)
+    return build()
 
 
 def describe_error(error: Exception) -> Error | None:

@@ -7,15 +7,16 @@ is reported as 0 if Pydantic AI returns 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pydantic_ai import ModelRequest
-from pydantic_ai.direct import model_request_stream_sync, model_request_sync
+from pydantic_ai.direct import model_request_stream, model_request_stream_sync, model_request_sync
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
 from streamconform.adapters import request_reader
+from streamconform_peers import control
 from streamconform_peers.normal_form import Error, ExceptionKeeper, build_outcome, get
 from streamconform_peers.pydantic_ai import messages
 from streamconform_peers.pydantic_ai import settings as pydantic_ai_settings
@@ -77,6 +78,8 @@ def _run_model(
         model = build_model(run)
         if (run.conversation or {}).get("stream") is False:
             response, whole = model_request_sync(model, history, **options), True
+        elif control.is_asked(run):
+            return _run_async(run, lambda: model_request_stream(model, history, **options))
         else:
             with model_request_stream_sync(model, history, **options) as stream:
                 try:
@@ -86,6 +89,26 @@ def _run_model(
                 finally:
                     response = stream.response
     return _build_outcome(response, kept.error, whole=whole), response
+
+
+def _run_async(run: Any, open_stream: Callable[[], Any]) -> tuple[dict[str, Any], Any]:
+    """Return the same of an asynchronous stream: one client object has one event loop."""
+    streams: list[Any] = []
+    whole = False
+
+    def get_response() -> Any:
+        return streams[-1].get() if streams else None
+
+    def build() -> dict[str, Any]:
+        return _build_outcome(get_response(), kept.error, whole=whole)
+
+    def enter() -> Any:
+        return control.Entered(open_stream(), lambda stream, _: stream, "cancel")
+
+    with ExceptionKeeper(describe_error) as kept:
+        control.read(run, streams, build, None, enter)
+        whole = not control.is_left(run)
+    return build(), get_response()
 
 
 def _build_outcome(response: Any, error: Error | None, *, whole: bool) -> dict[str, Any]:

@@ -24,16 +24,19 @@ from pydantic_ai.providers.google import GoogleProvider
 from pydantic_ai.providers.mistral import MistralProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from streamconform_peers import bedrock_client
+from streamconform_peers import bedrock_client, control
 from streamconform_peers.normal_form import TIMEOUT_SECONDS, Error, describe_exception, get
 
 TLS: Final = dict.fromkeys(("verify", "ssl"), ssl.create_default_context())
 """One TLS context for all of Google's clients, each of which would otherwise create three."""
-CLIENT_OPTIONS: Final[Mapping[str, Any]] = {"max_retries": 0, "timeout": TIMEOUT_SECONDS}
+
+
+def _get_options(run: Any) -> dict[str, Any]:
+    return {"timeout": TIMEOUT_SECONDS, **control.turn_off_retries(run, max_retries=0)}
 
 
 def _build_client(run: Any) -> AsyncOpenAI:
-    return AsyncOpenAI(base_url=f"{run.base_url}/v1", api_key=run.api_key, **CLIENT_OPTIONS)
+    return AsyncOpenAI(base_url=f"{run.base_url}/v1", api_key=run.api_key, **_get_options(run))
 
 
 def _build_openai(run: Any) -> OpenAIProvider:
@@ -41,7 +44,7 @@ def _build_openai(run: Any) -> OpenAIProvider:
 
 
 def _build_anthropic(run: Any) -> AnthropicProvider:
-    client = AsyncAnthropic(base_url=run.base_url, api_key=run.api_key, **CLIENT_OPTIONS)
+    client = AsyncAnthropic(base_url=run.base_url, api_key=run.api_key, **_get_options(run))
     return AnthropicProvider(anthropic_client=client)
 
 
@@ -49,7 +52,7 @@ def _build_google(run: Any) -> GoogleProvider:
     options = {
         "base_url": run.base_url,
         "timeout": int(TIMEOUT_SECONDS * 1000),
-        "retry_options": {"attempts": 1},
+        **control.turn_off_retries(run, retry_options={"attempts": 1}),
         "client_args": TLS,
         "async_client_args": TLS,
     }
@@ -83,6 +86,7 @@ HOST_MODELS: Final[Mapping[str, tuple[Callable[..., Any], Callable[[Any], Any]]]
 """The model and provider classes for hosts of the Chat Completions API that Pydantic AI supports by name."""
 
 
+@control.keep_by_run
 def build_model(run: Any) -> Any:
     """Return the run's model, with the provider for the conversation's host if that host is known."""
     host = ((run.conversation or {}).get("facts") or {}).get("host", "")

@@ -17,16 +17,24 @@ from strands.models.gemini import GeminiModel
 from strands.models.openai import OpenAIModel
 from strands.models.openai_responses import OpenAIResponsesModel
 
-from streamconform_peers.bedrock_client import CONFIG
+from streamconform_peers import control
+from streamconform_peers.bedrock_client import build_config
 from streamconform_peers.normal_form import TIMEOUT_SECONDS, build_keywords, get
 
-CLIENT_OPTIONS: Final[Mapping[str, Any]] = {"max_retries": 0, "timeout": TIMEOUT_SECONDS}
 SESSION: Final = boto3.Session(aws_access_key_id="x", aws_secret_access_key="x", region_name="us-east-1")  # noqa: S106
+
+
+def _get_options(run: Any) -> dict[str, Any]:
+    return {
+        "api_key": run.api_key,
+        "timeout": TIMEOUT_SECONDS,
+        **control.turn_off_retries(run, max_retries=0),
+    }
 
 
 def _build_openai(model: Callable[..., Any], run: Any, **settings: Any) -> Any:
     return model(
-        client_args={"base_url": f"{run.base_url}/v1", "api_key": run.api_key, **CLIENT_OPTIONS},
+        client_args={"base_url": f"{run.base_url}/v1", **_get_options(run)},
         model_id=run.model,
         **settings,
     )
@@ -34,7 +42,7 @@ def _build_openai(model: Callable[..., Any], run: Any, **settings: Any) -> Any:
 
 def _build_anthropic(run: Any, **settings: Any) -> AnthropicModel:
     return AnthropicModel(
-        client_args={"base_url": run.base_url, "api_key": run.api_key, **CLIENT_OPTIONS},
+        client_args={"base_url": run.base_url, **_get_options(run)},
         model_id=run.model,
         # Anthropic's API requires this field.
         **{"max_tokens": 1024, **settings},
@@ -45,7 +53,7 @@ def _build_gemini(run: Any, **settings: Any) -> GeminiModel:
     http_options = {
         "base_url": run.base_url,
         "timeout": int(TIMEOUT_SECONDS * 1000),
-        "retry_options": {"attempts": 1},
+        **control.turn_off_retries(run, retry_options={"attempts": 1}),
     }
     return GeminiModel(
         client_args={"api_key": run.api_key, "vertexai": False, "http_options": http_options},
@@ -57,7 +65,7 @@ def _build_gemini(run: Any, **settings: Any) -> GeminiModel:
 def _build_bedrock(run: Any, **settings: Any) -> BedrockModel:
     return BedrockModel(
         boto_session=SESSION,
-        boto_client_config=CONFIG,
+        boto_client_config=build_config(run),
         endpoint_url=run.base_url,
         model_id=run.model,
         **settings,

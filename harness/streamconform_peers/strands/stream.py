@@ -9,7 +9,8 @@ provider's counts do.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import threading
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
 from botocore.eventstream import ParserError
@@ -18,7 +19,7 @@ from strands.event_loop.streaming import stream_messages
 from strands.types.exceptions import ContextWindowOverflowException, ModelThrottledException
 
 from streamconform.adapters import request_reader
-from streamconform_peers import bedrock_client
+from streamconform_peers import bedrock_client, control
 from streamconform_peers.bedrock_events import aggregate_content
 from streamconform_peers.connection_errors import CONNECTION_ERRORS, describe_error, is_connection_lost
 from streamconform_peers.normal_form import Error, ExceptionKeeper, build_outcome, get
@@ -43,7 +44,17 @@ def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of a run; for a conversation with several answers, also that of the first one."""
     answers: list[Answer] = []
     with ExceptionKeeper(_describe_error) as kept:
-        asyncio.run(_collect(run, answers))
+        if control.is_asked(run):
+            answers.append(Answer())
+            control.read(
+                run,
+                [],
+                lambda: _build_outcome(run.api, answers[-1], None),
+                None,
+                lambda: _Cancellable(run, answers[-1]),
+            )
+        else:
+            asyncio.run(_collect(run, answers))
     last = _build_outcome(run.api, answers[-1] if answers else Answer(), kept.error)
     if len(answers) < 2:
         return last
@@ -82,17 +93,46 @@ async def _collect(run: Any, answers: list[Answer]) -> None:
     if run.conversation is not None:
         await converse(run, list_turns(run), answers)
         return
-    answer = Answer()
-    answers.append(answer)
+    answers.append(Answer())
+    async for _ in _stream(run, MODEL_BUILDERS[run.api](run), answers[-1]):
+        pass
+
+
+@control.keep_by_run
+def _get_model(run: Any) -> Any:
+    return MODEL_BUILDERS[run.api](run)
+
+
+class _Cancellable:
+    """The events of an answer that is aborted by a signal, as an `Agent` does it."""
+
+    def __init__(self, run: Any, answer: Answer) -> None:
+        self._signal = threading.Event()
+        self._events = _stream(run, _get_model(run), answer, self._signal)
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self._events
+
+    async def aclose(self) -> None:
+        self._signal.set()
+        async for _ in self._events:
+            pass
+
+
+async def _stream(
+    run: Any, model: Any, answer: Answer, signal: threading.Event | None = None
+) -> AsyncIterator[Any]:
+    """Yield each event, which `answer` has then."""
     tools = [
         {"name": name, "description": description or name, "inputSchema": {"json": dict(schema)}}
         for name, description, schema in request_reader.read_tools(run.request)
     ]
     messages = [{"role": "user", "content": [{"text": request_reader.read_prompt(run.request)}]}]
-    async for event in stream_messages(MODEL_BUILDERS[run.api](run), None, messages, tools):
+    async for event in stream_messages(model, None, messages, tools, cancel_signal=signal):
         answer.events.append(dict(event))
         if "stop" in event:
             answer.stop, answer.message, answer.usage, _ = event["stop"]
+        yield event
 
 
 def _describe_error(error: Exception) -> Error | None:

@@ -13,6 +13,7 @@ from zai import ZaiClient
 from zai.core import APIResponseError, APIStatusError
 from zai.core._errors import APIConnectionError  # not exported
 
+from streamconform_peers import control
 from streamconform_peers.chat_chunks import convert_chunks
 from streamconform_peers.chat_completion import ChatFields, convert_completion
 from streamconform_peers.error_documents import build_error, parse_document
@@ -30,8 +31,7 @@ HTTP_CLIENT = httpx.Client(timeout=TIMEOUT_SECONDS)
 
 def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of `chat.completions.create()`, streamed or not."""
-    client = ZaiClient(base_url=run.base_url, api_key=run.api_key, max_retries=0, http_client=HTTP_CLIENT)
-    create = client.chat.completions.create
+    create = _get_client(run).chat.completions.create
     request = {"model": run.model, "messages": [], **(run.request or {}), "stream": run.stream}
     keywords = build_keywords(create, request)
     if not run.stream:
@@ -41,9 +41,14 @@ def adapter(run: Any) -> dict[str, Any]:
         return convert_completion(completion, kept, EXPOSED)
     chunks: list[Any] = []
     with ExceptionKeeper(describe_error) as kept:
-        for chunk in create(**keywords):
-            chunks.append(chunk)  # noqa: PERF402 - chunks before an exception must be kept
+        control.read(run, chunks, lambda: convert_chunks(chunks, kept, EXPOSED), lambda: create(**keywords))
     return convert_chunks(chunks, kept, EXPOSED)
+
+
+@control.keep_by_run
+def _get_client(run: Any) -> ZaiClient:
+    retries = control.turn_off_retries(run, max_retries=0)
+    return ZaiClient(base_url=run.base_url, api_key=run.api_key, http_client=HTTP_CLIENT, **retries)
 
 
 def describe_error(error: Exception) -> Error | None:

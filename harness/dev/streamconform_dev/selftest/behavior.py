@@ -98,6 +98,6 @@ async def perform(
 ) -> tuple[Answer, ServerRecord | None]:
     """Return an adapter's answer to a script, and what the server saw."""
     async with ReplayServer() as server:
-        dispatcher = Dispatcher(plan, lambda _: None, server, retry_patience=1)
+        dispatcher = Dispatcher(plan, lambda _: None, server, patience=1)
         answer, record = await dispatcher.dispatch(_LoopAdapter(adapter), trial, _SECONDS)  # type: ignore[arg-type]
     return answer, record  # type: ignore[return-value]
