@@ -331,9 +331,7 @@ API: Final = Api(
     ),
     reducing=Reducing(kept=frozenset({"data", "mimeType"})),  # of inline data
     variants={
-        "half-pairs": Variant(
-            level="should", sources=("elizaOS/eliza#30904",), rewrite=split_pairs(_find_piece)
-        ),
+        "half-pairs": Variant(level="may", sources=("texts-are-appended",), rewrite=split_pairs(_find_piece)),
         "ids-absent": Variant(
             level="should",
             sources=("call-id-is-optional",),

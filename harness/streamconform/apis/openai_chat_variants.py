@@ -263,9 +263,7 @@ def _stop_behind_pieces(payload: Payload) -> Sequence[Payload]:
 
 
 CHAT_VARIANTS: Final[Mapping[str, Variant]] = {
-    "half-pairs": Variant(
-        level="should", sources=("elizaOS/eliza#30904", "elie222/rakazo#416"), rewrite=split_pairs(find_piece)
-    ),
+    "half-pairs": Variant(level="should", sources=("elie222/rakazo#416",), rewrite=split_pairs(find_piece)),
     "empty-deltas": Variant(
         level="must", sources=("deltas-are-joined",), rewrite=add_empty_deltas(find_piece)
     ),
