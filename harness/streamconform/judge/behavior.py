@@ -16,12 +16,13 @@ from streamconform.adapters.interface import Observation
 from streamconform.apis import APIS
 from streamconform.judge import decode
 from streamconform.judge.compare import check_leaf, check_rule, compare_outcome
+from streamconform.judge.match import matches_leaf
 from streamconform.judge.partial import compare_partial
 from streamconform.judge.schema_problems import explain_malformed_outcome
 from streamconform.model.behavior import LogEntry
 from streamconform.model.capability import Claims
 from streamconform.model.case import Case, Expectation, Partial
-from streamconform.model.leaf import AnyOf, Literally
+from streamconform.model.leaf import AnyOf, Literally, Matches
 from streamconform.model.outcome import BROKEN_STATUSES, Outcome
 from streamconform.model.result import Raised
 from streamconform.model.trial import Behavior
@@ -273,17 +274,21 @@ def _compare_error(
     role = next((reply.stream for reply in trial.case.replies if reply.stream in _ERRORS), None)
     error = None if role is None else trial.case.streams[role]
     message = error and error.expect.fields.get("error.message")
-    if isinstance(message, Literally) and "errors" in claims:
-        # An exception's message may have more around it, and is one line.
+    if isinstance(message, Literally | Matches) and "errors" in claims:
         reported = [outcome.error.message] if outcome.error is not None else []
         reported += [raised.message] if raised is not None else []
-        expected = str(message.value)
-        shown = any(
-            expected in (text or "") or escape_unprintable(expected) in (text or "") for text in reported
-        )
+        shown = any(_shows(text or "", message) for text in reported)
         problem = None if shown else "the outcome does not report the error that the provider sent"
+        expected = message.value if isinstance(message, Literally) else message.pattern.pattern
         got: Any = reported[-1] if reported else None
         yield check_rule("error.message", trial.level, problem, expected=expected, got=got)
+
+
+def _shows(text: str, message: Literally | Matches) -> bool:
+    """Return whether a text has the provider's message; an exception's has more around it, on one line."""
+    if isinstance(message, Matches):
+        return matches_leaf(message, text)
+    return str(message.value) in text or escape_unprintable(str(message.value)) in text
 
 
 def _prefix(name: str, checks: Iterable[Check]) -> Iterator[Check]:
