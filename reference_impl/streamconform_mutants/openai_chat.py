@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from streamconform_reference.apis.openai_chat.decode import OpenaiChatDecoder, take_content
 from streamconform_reference.apis.openai_chat.document import to_payloads
 from streamconform_reference.apis.openai_chat.reasoning import TEXT_KEYS, Reasoning, read_reasoning
+from streamconform_reference.apis.openai_chat.reasons import read_reason
 from streamconform_reference.apis.openai_chat.tool_calls import (
     LEGACY_INDEX,
     Fragment,
@@ -460,6 +461,16 @@ class FirstFinishEnds(OpenaiChatDecoder):
     def read(self, payload: Payload) -> None:
         if self.finish is None:
             super().read(payload)
+
+
+@mutants.decoder(kind="end-too-early", fails=(*CONTENT, "**:invariant.**"))
+class CallsFlushedAtStop(OpenaiChatDecoder):
+    """Ends the calls at the reason `stop`, and drops the fragments behind it."""
+
+    def read_finish(self, finish: str, *, failed: bool = False) -> None:
+        super().read_finish(finish, failed=failed)
+        if read_reason(finish) == "stop":
+            self.calls.end(truncated=False)
 
 
 @mutants.decoder(kind="end-too-early", fails=GIVES_UP)

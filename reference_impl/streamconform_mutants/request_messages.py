@@ -641,6 +641,64 @@ def calls_unsent(_: Conversation, body: Body) -> None:
     body[messages_key] = [message for message in body[messages_key] if message.get(blocks_key)]
 
 
+def _find_orphans(conversation: Conversation) -> Iterator[Block]:
+    """Yield the results of calls that are not sent because they were cut off."""
+    messages = conversation["messages"]
+    blocks = [block for message in messages if message["role"] == "assistant" for block in message["content"]]
+    cut = {block["id"] for block in blocks if block["type"] == "tool_call" and not block["complete"]}
+    for message in messages:
+        yield from (result for result in message.get("results", ()) if result["id"] in cut)
+
+
+@mutants.body(
+    "cohere-chat",
+    "google-interactions",
+    "ollama-chat",
+    "openai-chat",
+    "openai-responses",
+    kind="call-unsent",
+    fails=(*_MESSAGES, *_INPUT, "**:body.messages", "**:body.input"),
+)
+def result_of_a_cut_call_sent(conversation: Conversation, body: Body) -> None:
+    """Sends the result of a call that was cut off and is not sent itself."""
+    for result in _find_orphans(conversation):
+        id_, text = result["id"], result["content"]
+        if "messages" in body:
+            body["messages"].insert(-1, {"role": "tool", "tool_call_id": id_, "content": text})
+        elif body["input"][0]["type"] == "user_input":
+            step = {"type": "function_result", "call_id": id_, "name": result["name"], "result": text}
+            body["input"].insert(-1, step)
+        else:
+            body["input"].insert(-1, {"type": "function_call_output", "call_id": id_, "output": text})
+
+
+@mutants.body(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    "google-generate",
+    kind="call-unsent",
+    fails=(*_MESSAGES, *_CONTENTS),
+)
+def result_block_of_a_cut_call_sent(conversation: Conversation, body: Body) -> None:
+    """Sends the result of a call that was cut off and is not sent itself, before the user's next text."""
+    messages_key, blocks_key = _names(body)
+    last = body[messages_key][-1]
+    for result in _find_orphans(conversation):
+        id_, text = result["id"], result["content"]
+        if messages_key == "contents":
+            block: Block = {"functionResponse": {"name": result["name"], "response": {"output": text}}}
+        elif "anthropic_version" in body or "max_tokens" in body:
+            block = {"type": "tool_result", "tool_use_id": id_, "content": text}
+        else:
+            block = {"toolResult": {"toolUseId": id_, "content": [{"text": text}]}}
+        blocks = last[blocks_key]
+        last[blocks_key] = [
+            block,
+            *([{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks),
+        ]
+
+
 def _is_call(block: Block) -> bool:
     return block.get("type") == "tool_use" or "toolUse" in block or "functionCall" in block
 

@@ -74,6 +74,19 @@ def test_a_bug_that_only_warns_says_so(tmp_path):
     assert "They only warn" in ran.out
 
 
+def test_a_case_that_fails_is_shown_with_a_trial_that_fails_not_with_one_that_warns(tmp_path):
+    # In the broken streams, which are smaller, there is no count, and then 0 is a warning.
+    text = """
+def change_outcome(outcome):
+    if outcome["usage"] is None:
+        outcome["usage"] = {}
+    outcome["usage"].update(input=0, output=0)
+"""
+    ran = plant(tmp_path, text, "-k", "google-generate/vertex/vertex-text")
+    assert "google-generate/vertex/vertex-text  must, fail" in ran.out
+    assert "usage.input: expected 18, got 0" in ran.out
+
+
 def test_an_adapter_is_planted_as_it_is(tmp_path):
     text = (
         "def adapter(run):\n    for _ in run.chunks:\n        pass\n"

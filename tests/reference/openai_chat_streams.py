@@ -76,6 +76,7 @@ def whole(*payloads: Payload, finish: str = "stop") -> bytes:
 
 STREAMS: dict[str, bytes] = {
     "text": whole(says("Hel"), says("lo")),
+    "empty-deltas": whole(says("Hel"), says(""), says("lo"), says("")),
     "cjk-and-emoji": whole(says("天気は晴れ 🌤 é")),
     "unicode-line-ends-in-text": whole(says("a\u2028b\u2029c\x85d")),
     "crlf": sse(ROLE, says("crlf"), ends(), end="\r\n"),

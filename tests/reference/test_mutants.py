@@ -16,7 +16,17 @@ import pytest
 import streamconform_mutants
 from streamconform_dev.fuzz import chunkings
 from streamconform_dev.fuzz.exchange import Answer, assert_event_rules, decode
-from streamconform_mutants import MODULES, MUTANTS, borders, every_api, load, sockets, websocket_frames
+from streamconform_mutants import (
+    MODULES,
+    MUTANTS,
+    behaviors,
+    borders,
+    every_api,
+    load,
+    long_events,
+    sockets,
+    websocket_frames,
+)
 from streamconform_reference import adapter as reference
 
 from .samples import CALLS, SAMPLES
@@ -219,14 +229,17 @@ DOCUMENT_MUTANTS = sorted(
     name for name, mutant in MUTANTS.items() if "documents" in mutant.adapter.capabilities
 )
 """Mutants that are tested in `test_document_mutants.py`."""
+ELSEWHERE = {
+    name
+    for module in (behaviors, borders, every_api, long_events, sockets, websocket_frames)
+    for name in module.mutants.table
+}
+"""Mutants that no small stream shows, which only the self-test runs or other modules test."""
 STREAMS = sorted(
     name
     for name, mutant in MUTANTS.items()
-    if "build_request" not in vars(mutant.adapter)
-    and name not in (*DOCUMENT_MUTANTS, *borders.mutants.table, *every_api.mutants.table)
-    and name not in (*sockets.mutants.table, *websocket_frames.mutants.table)
+    if "build_request" not in vars(mutant.adapter) and name not in {*DOCUMENT_MUTANTS, *ELSEWHERE}
 )
-"""Not mutants of requests, borders and WebSockets, which have their own modules, nor those of every API."""
 
 
 CHANGED_LATE = (

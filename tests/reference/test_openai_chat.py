@@ -178,7 +178,8 @@ def test_text_and_refusals(case: Prose) -> None:
 
 
 def test_thinking_ends_before_text_begins_and_text_before_a_call() -> None:
-    answer = decode(whole(thinks("hm"), says("a"), calls(call(id="x", name="f", args="{}"))))
+    payloads = thinks("hm"), says("a"), calls(call(id="x", name="f", args="{}"))
+    answer = decode(whole(*payloads, finish="tool_calls"))
     kinds = [kind for kind in answer.types() if not kind.endswith("_delta")]
     assert kinds == [
         *("thinking_start", "thinking_end", "text_start", "text_end"),

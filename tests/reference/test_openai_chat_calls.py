@@ -337,6 +337,19 @@ def test_a_call_ends_at_the_reason_and_not_before() -> None:
     assert decode(body + frames(ends("tool_calls"))).content[0]["complete"] is True
 
 
+def test_a_stop_between_the_fragments_of_calls_ends_none_of_them() -> None:
+    pieces = (
+        call(id="a", name="f", args=""),
+        call(args='{"x"'),
+        call(args=":1}"),
+        call(index=1, id="b", name="g"),
+    )
+    answer = decode(sse(*(each for piece in pieces for each in (calls(piece), ends("stop")))))
+    assert made(answer) == [("a", "f", X), ("b", "g", {})]
+    assert all(block["complete"] for block in answer.content)
+    assert_event_rules(answer)
+
+
 @pytest.mark.parametrize("text", ["", " ", '{"x": "par', None])
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
 def test_the_last_call_of_a_truncated_answer_is_not_complete(text: str | None, reason: str) -> None:

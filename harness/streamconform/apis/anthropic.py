@@ -123,7 +123,9 @@ def find_fragment(payload: Payload) -> Place | None:
     return None if place == ("delta", "text") else place
 
 
-HALF_PAIRS: Final = Variant(level="should", sources=("elizaOS/eliza#30904",), rewrite=split_pairs(find_piece))
+HALF_PAIRS: Final = Variant(
+    level="may", sources=("deltas-are-increments", "tool-input-fragments"), rewrite=split_pairs(find_piece)
+)
 EMPTY_DELTAS: Final = Variant(
     level="must",
     sources=("first-fragment-may-be-empty", "tool-input-fragments", "thinking-display-omitted"),

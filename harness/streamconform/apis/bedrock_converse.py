@@ -73,7 +73,9 @@ def _leave_out_ends(payload: Payload) -> Sequence[Payload]:
 
 
 _VARIANTS: Final = {
-    "half-pairs": Variant(level="should", sources=("elizaOS/eliza#30904",), rewrite=split_pairs(_find_piece)),
+    "half-pairs": Variant(
+        level="may", sources=("delta-kinds", "call-input-fragments"), rewrite=split_pairs(_find_piece)
+    ),
     "empty-deltas": Variant(
         level="must",
         sources=("call-input-first-fragment-is-empty",),

@@ -227,7 +227,9 @@ API: Final = Api(
     ),
     variants={
         "half-pairs": Variant(
-            level="should", sources=("elizaOS/eliza#30904",), rewrite=split_pairs(_find_piece)
+            level="may",
+            sources=("content-delta-has-text", "arguments-are-json-text"),
+            rewrite=split_pairs(_find_piece),
         ),
     },
 )

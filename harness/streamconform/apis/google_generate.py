@@ -88,6 +88,17 @@ def _leave_out_id(part: Any) -> Any:
     return {**part, "functionCall": drop(call, "id")} if "id" in call else part
 
 
+def _stop_in_every_chunk(payload: Payload) -> Sequence[Payload]:
+    """Give a chunk without a reason the reason `STOP`, unless it has a piece of a call's arguments."""
+    candidates = as_objects(payload.get("candidates"))
+    calls = [as_object(part.get("functionCall")) for part in as_objects(read_at(payload, _PARTS))]
+    if len(candidates) != 1 or candidates[0].get("finishReason") or not as_objects(read_at(payload, _PARTS)):
+        return (payload,)
+    if any("partialArgs" in call or call.get("willContinue") for call in calls):
+        return (payload,)
+    return ({**payload, "candidates": [{**candidates[0], "finishReason": "STOP"}]},)
+
+
 def _wants_sse(target: Target) -> bool:
     return target.query.get("alt") == ["sse"]
 
@@ -320,14 +331,15 @@ API: Final = Api(
     ),
     reducing=Reducing(kept=frozenset({"data", "mimeType"})),  # of inline data
     variants={
-        "half-pairs": Variant(
-            level="should", sources=("elizaOS/eliza#30904",), rewrite=split_pairs(_find_piece)
-        ),
+        "half-pairs": Variant(level="may", sources=("texts-are-appended",), rewrite=split_pairs(_find_piece)),
         "ids-absent": Variant(
             level="should",
             sources=("call-id-is-optional",),
             rewrite=map_payloads(_leave_out_ids),
             expect=expect_any_id,
+        ),
+        "reasons-early": Variant(
+            level="should", sources=("songquanpeng/one-api#1408",), rewrite=map_payloads(_stop_in_every_chunk)
         ),
     },
 )

@@ -212,7 +212,7 @@ API: Final = Api(
     reducing=Reducing(block_index=("index",)),
     variants={
         "half-pairs": Variant(
-            level="should", sources=("elizaOS/eliza#30904",), rewrite=split_pairs(_find_piece)
+            level="may", sources=("text-delta", "arguments-delta"), rewrite=split_pairs(_find_piece)
         ),
     },
 )

@@ -190,7 +190,7 @@ API: Final = Api(
     ),
     variants={
         "half-pairs": Variant(
-            level="should", sources=("elizaOS/eliza#30904",), rewrite=split_pairs(_find_piece)
+            level="may", sources=("pieces-are-gathered",), rewrite=split_pairs(_find_piece)
         ),
         "ids-absent": Variant(
             level="should",

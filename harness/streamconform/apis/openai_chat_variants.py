@@ -22,6 +22,7 @@ from streamconform.apis.variants import (
     add_empty_deltas,
     drop,
     expect_any_id,
+    map_payloads,
     read_at,
     set_at,
     split_pairs,
@@ -250,10 +251,19 @@ def _list_members(value: Any) -> set[str]:
     return {name for name, item in as_object(value).items() if item not in (None, "", [], {})}
 
 
+def _stop_behind_pieces(payload: Payload) -> Sequence[Payload]:
+    """Send another chunk, which has only a reason, behind each piece of the answer."""
+    choices = as_objects(payload.get("choices"))
+    if len(choices) != 1 or choices[0].get("index") != 0 or choices[0].get("finish_reason"):
+        return (payload,)
+    if not (_list_members(choices[0].get("delta")) & {"content", "tool_calls"}):
+        return (payload,)
+    stop = {"index": 0, "delta": {}, "finish_reason": "stop"}
+    return (payload, {**drop(payload, "usage"), "choices": [stop]})
+
+
 CHAT_VARIANTS: Final[Mapping[str, Variant]] = {
-    "half-pairs": Variant(
-        level="should", sources=("elizaOS/eliza#30904", "elie222/rakazo#416"), rewrite=split_pairs(find_piece)
-    ),
+    "half-pairs": Variant(level="should", sources=("elie222/rakazo#416",), rewrite=split_pairs(find_piece)),
     "empty-deltas": Variant(
         level="must", sources=("deltas-are-joined",), rewrite=add_empty_deltas(find_piece)
     ),
@@ -323,6 +333,11 @@ CHAT_VARIANTS: Final[Mapping[str, Variant]] = {
         level="should",
         sources=("AstrBotDevs/AstrBot#6692",),
         rewrite=_rewrite(_leave_bare, _are_in_turn),
+    ),
+    "reasons-early": Variant(
+        level="should",
+        sources=("1jehuang/jcode#1326", "songquanpeng/one-api#1408"),
+        rewrite=map_payloads(_stop_behind_pieces),
     ),
     "fragments-together": Variant(
         level="should",

@@ -105,6 +105,7 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
         Delivery("ends-late", "should", "the ends of all blocks behind the last one"),
         Delivery("ends-twice", "should", "the end of every block twice"),
         Delivery("ends-unknown", "should", "the end of an item that never began"),
+        Delivery("reasons-early", "should", "the reason `stop` in or behind every piece of the answer"),
         Delivery("fragments-together", "should", "two fragments of one call in each chunk"),
     )
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
@@ -47,7 +47,7 @@ class Catch:
     """A case that catches the bug, with its failed trials."""
 
     trial: AnyTrial
-    """The first of the smallest trials that failed."""
+    """The first of the smallest trials that failed, or that gave a warning if none did."""
     results: tuple[TrialResult, ...]
     """The results of all trials that failed, in suite order."""
     size: int
@@ -66,11 +66,13 @@ def list_catches(results: Results, trials: Iterable[AnyTrial]) -> list[Catch]:
     for result in results.trials:
         if is_unexpected(result, strict=True) and not _is_own_fault(result):
             failed[result.case].append(result)
-    catches = [_make_catch([by_id[result.id] for result in each], each) for each in failed.values()]
+    catches = [_make_catch(by_id, each) for each in failed.values()]
     return sorted(catches, key=lambda catch: (catch.size, catch.result.case))
 
 
-def _make_catch(trials: list[AnyTrial], results: list[TrialResult]) -> Catch:
+def _make_catch(by_id: Mapping[str, AnyTrial], results: list[TrialResult]) -> Catch:
+    worst = [result for result in results if result.verdict != "warn"] or results
+    trials = [by_id[result.id] for result in worst]
     smallest = min(trials, key=_rank_trial)
     return Catch(smallest, tuple(results), _measure_case(smallest.case))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 from streamconform.adapters.connect import Connection
@@ -43,7 +44,7 @@ class Settings:
     """The input mode; None selects the first one in each implementation's `inputs`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ImplementationPlan:
     """An implementation, along with the trials to run and the trials to skip."""
 
@@ -62,7 +63,7 @@ class ImplementationPlan:
         """Return the trials to run and those to skip."""
         return (*self.trials, *(trial for trial, _ in self.skipped))
 
-    @property
+    @cached_property  # asked for every trial
     def is_measured(self) -> bool:
         """Return whether a program runs one trial at a time, because what it uses is reported."""
         return any(map(is_grown, self.trials))

@@ -21,6 +21,8 @@ const STOP_REASONS = {
   content_filter: "content_filter",
 };
 
+const ENDS = ["response.completed", "response.incomplete", "response.failed"];
+const lanes = new WeakMap(); // the lane of each socket that is open
 const LIMITS = { maxLanes: 4, maxBufferedEvents: 2 ** 20, maxBufferedBytes: 2 ** 30 };
 
 serve(adapter, buildClient);
@@ -32,7 +34,6 @@ function buildClient({ url, key, maxRetries }) {
 async function adapter(run, answer) {
   const { client } = run;
   const { stream: _, ...params } = run.api === "openai-chat" ? { messages: [], ...run.request } : run.request;
-  if (run.transport === "websocket") return readSocket(client, params, answer);
   if (run.api === "openai-chat")
     return run.turns.length ? runTools(client, params, run, answer) : readChat(client, params, answer);
   if (run.conversation)
@@ -42,44 +43,70 @@ async function adapter(run, answer) {
       ({ name }) => name,
       (tool) => ({ type: "function", ...tool }),
     );
-  let { outcome, response } = await readResponses(client, params, answer, readProviderError);
-  for (const { results, messages = [] } of run.turns) {
-    if (outcome.status === "error") break;
-    const calls = response.output.filter(({ type }) => type === "function_call");
+  if (run.transport === "http")
+    return converse(run, params, answer, () => readResponses(client, params, answer, readProviderError));
+  const socket = new ResponsesWS(client);
+  try {
+    const { stream_id: name, ...request } = params;
+    return await converse(run, request, answer, () => readLane(socket, name, request, answer));
+  } finally {
+    socket.close();
+  }
+}
+
+// Reads an answer, and one more for each turn. Over a WebSocket, a client goes on after an answer that failed.
+async function converse({ transport, turns }, params, answer, read) {
+  let { outcome, response } = await read();
+  for (const { results = [], messages = [] } of turns) {
+    const failed = outcome.status === "error";
+    if (failed && transport === "http") break;
+    const output = failed ? [] : response.output;
+    const calls = output.filter(({ type }) => type === "function_call");
     const outputs = matchResults(calls, results).map(([call, result]) => convertOutput(call, result));
-    params.input = [...[params.input].flat(), ...response.output, ...outputs, ...messages.map(convertMessage)];
+    const input = typeof params.input === "string" ? [{ role: "user", content: params.input }] : params.input;
+    params.input = [...input, ...output, ...outputs, ...messages.map(convertMessage)];
     answer.startNext();
-    ({ outcome, response } = await readResponses(client, params, answer, readProviderError));
+    ({ outcome, response } = await read());
   }
   return outcome;
 }
 
 // Reads the response of a lane; the events of the other lanes are not its own.
-async function readSocket(client, { stream_id: name, ...params }, answer) {
+async function readLane(socket, name, params, answer) {
   const indexes = new Map(); // as in `handleEvent`
   let response;
   let failure; // the last error event
-  const socket = new ResponsesWS(client);
-  socket.on("error", () => {}); // the lane reports it too
-  socket.on("event", (event) => {
+  let ended = false; // what follows is another response
+  const ignore = () => {}; // the lane reports errors too
+  const handle = (event) => {
     if (event.type === "error") failure = event;
-    if (event.stream_id !== name) return;
+    if (event.stream_id !== name || ended) return;
+    ended = ENDS.includes(event.type);
     response = event.response ?? response;
     handleEvent(event, answer, indexes);
-  });
+  };
+  socket.on("error", ignore);
+  socket.on("event", handle);
   try {
-    for await (const { type } of socket.stream()) if (type === "open") break;
-    const lane = new ResponsesWebSocketSession(socket, LIMITS).lane(name);
+    if (!lanes.has(socket)) {
+      for await (const { type } of socket.stream()) if (type === "open") break;
+      lanes.set(socket, new ResponsesWebSocketSession(socket, LIMITS).lane(name));
+    }
+    const lane = lanes.get(socket);
     lane.create(params);
     response = await lane.finalResponse();
     const outcome = buildOutcome(response, indexes);
     endCalls(outcome, indexes, answer);
-    return answer.finish(response.status === "failed" ? { ...outcome, content: answer.content } : outcome);
+    return {
+      response,
+      outcome: answer.finish(response.status === "failed" ? { ...outcome, content: answer.content } : outcome),
+    };
   } catch (error) {
     const read = { ...buildOutcome(response, indexes), content: answer.content };
-    return answer.finish({ ...read, ...describeError(error, () => failure && readErrorEvent(failure)) });
+    const failed = describeError(error, () => failure && readErrorEvent(failure));
+    return { response, outcome: answer.finish({ ...read, ...failed }) };
   } finally {
-    socket.close();
+    socket.off("event", handle);
   }
 }
 

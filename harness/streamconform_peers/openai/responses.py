@@ -22,6 +22,8 @@ ENDS: Final = RESPONSE_ENDS | {"error"}
 LIMITS: Final = ResponsesWebSocketLimits(
     max_lanes=4, max_events_per_lane=2**20, max_events=2**20, max_bytes_per_lane=2**30, max_bytes=2**30
 )
+OPTIONS: Final[Any] = {"close_timeout": 1}
+"""The library waits ten seconds for an answer to its close frame, behind messages that are not read."""
 
 
 def run_raw(run: Any) -> dict[str, Any]:
@@ -57,8 +59,7 @@ def run_helper(run: Any) -> dict[str, Any]:
     if run.transport == "websocket":
         return _run_session(run)
     request = build_request(run)
-    prompt = request["input"]
-    items = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+    items = _list_items(request)
     outcomes: list[dict[str, Any]] = []
     for turn in [*list_turns(run), None]:
         asked = {**request, "input": items} if run.conversation is not None else request
@@ -96,39 +97,62 @@ def _stream(run: Any, request: dict[str, Any]) -> tuple[list[Any], Any, Exceptio
 def _read_socket(run: Any, events: list[Any]) -> None:
     """Append the events of the request's lane up to its end, as in the guide."""
     request = build_event(run)
-    with get_client(run).responses.connect() as connection:
+    with get_client(run).responses.connect(websocket_connection_options=OPTIONS) as connection:
         connection.send(request)
         for event in connection:
             lane = get(event, "stream_id")
             if lane == request.get("stream_id") or (lane is None and event.type == "error"):
                 events.append(event)
-                if event.type in ENDS:
+                if _is_end(event):
                     return
 
 
 def _run_session(run: Any) -> dict[str, Any]:
-    """Return the outcome of a lane's `get_final_response()`, or of the lane's events if it raises."""
+    """Return the outcome of `get_final_response()`, or of the events if it raises, for each answer of a lane.
+
+    An answer that failed adds nothing to the input of the next request.
+    """
+    request = build_event(run)
+    items = _list_items(request) if run.conversation is not None else request["input"]
+    name = request.pop("stream_id", None)
+    outcomes: list[dict[str, Any]] = []
+    opened = get_client(run).responses.connect(websocket_connection_options=OPTIONS)
+    with opened as connection, ResponsesWebSocketSession(connection, limits=LIMITS) as session:
+        lane = session.lane(name) if name else session.default
+        for turn in [*list_turns(run), None]:
+            events, final, kept = _receive_answer(session, lane, {**request, "input": items})
+            outcomes.append(build_result(events, final, kept))
+            if turn is not None:
+                items = [*items, *continue_responses([] if final is None else final.output, turn)]
+    return join_outcomes(outcomes)
+
+
+def _receive_answer(session: Any, lane: Any, request: Any) -> tuple[list[Any], Any, ExceptionKeeper]:
+    """Return the events of a lane's answer, and the final response if it completed."""
     events: list[Any] = []
     final = None
-    request = build_event(run)
-    with (
-        ExceptionKeeper(describe_error) as kept,
-        get_client(run).responses.connect() as connection,
-        ResponsesWebSocketSession(connection, limits=LIMITS) as session,
-    ):
-        name = request.pop("stream_id", None)
-        lane = session.lane(name) if name else session.default
+    with ExceptionKeeper(describe_error) as kept:
         lane.send(request)
         try:
-            while not events or events[-1].type not in ENDS:
+            while not events or not _is_end(events[-1]):
                 events.append(lane.recv())
         except EOFError:
-            if name:
+            if lane is not session.default:
                 events.append(session.default.recv())  # an error of the connection
             raise
         response = lane.get_final_response()
         final = response if response.status == "completed" else None
-    return build_result(events, final, kept)
+    return events, final, kept
+
+
+def _list_items(request: Any) -> list[Any]:
+    prompt = request["input"]
+    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+
+
+def _is_end(event: Any) -> bool:
+    """Return whether an answer ends with the event; some servers send errors without a type."""
+    return event.type in ENDS or (event.type is None and get(event, "error") is not None)
 
 
 def build_event(run: Any) -> Any:

@@ -11,7 +11,8 @@ Undocumented behavior, and differences between servers:
 - The reason is not always in the last chunk: usage follows in a chunk with `choices: []`, OpenRouter repeats
   the reason there, and some servers send more content and another reason. The answer therefore stays open
   until `[DONE]` or the end of the body, and the last of several reasons wins.
-- A call ends at the reason, so that the client's next step never waits for usage.
+- A call ends at the reason, so that the client's next step never waits for usage. `stop` ends no call,
+  because proxies send it behind every chunk (1jehuang/jcode#1326); the call then ends with the answer.
 - `finish_reason: ""` (SGLang) counts as null. `stop` may follow tool calls and refusals. A reason that names
   a failure makes the answer an error even if no error object follows.
 - Choices other than 0 are ignored, and so are chunks without `choices` (guardrails, Azure's filters). A
@@ -226,11 +227,11 @@ class OpenaiChatDecoder(Decoder):
             self.calls.sign_last(signature)
 
     def read_finish(self, finish: str, *, failed: bool = False) -> None:
-        """Set the finish reason and end the calls so far, unless the answer failed; it stays open."""
+        """Set the finish reason, and end the calls if it means that they are whole; the answer stays open."""
         reason = read_reason(finish)
         self.finish = finish
         self.message.stop(reason, finish)
-        if reason != "error" and not failed:
+        if reason not in ("error", "stop") and not failed:
             self.calls.end(truncated=reason in TRUNCATING)
 
     def end_of_body(self) -> None:
@@ -245,6 +246,7 @@ class OpenaiChatDecoder(Decoder):
         else:
             if self.finish is None:
                 self.message.stop("stop", None)
+            if self.finish is None or read_reason(self.finish) == "stop":
                 self.calls.end(truncated=False)
             self.prose.end()
             if details := self.details.whole():
