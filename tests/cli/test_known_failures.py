@@ -174,6 +174,7 @@ def test_an_update_of_some_apis_leaves_the_entries_of_others(own, by_cause, plac
         "  - {match: 'openai-*/**@bytewise', verdict: hang, reason: old, issue: a#1}\n"
     )
     shutil.copytree(ROOT / "specs/openai-chat", own.folder / "specs/openai-chat")
+    shutil.copy(ROOT / "specs/behavior.yaml", own.folder / "specs")
     project = own.with_file(KNOWN, by_cause[0].partition("  - cause: usage-wrong")[0] + others)
     words = ("--api", "anthropic-messages")
     if place == "config":

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from streamconform.cli.verbs import load_verbs
-from streamconform.model.case import RoundTripCase
+from streamconform.model.case import BehaviorCase, RoundTripCase
 from streamconform.suite.load import list_spec_files
 from streamconform_dev.checkout import ROOT
 
@@ -84,7 +84,8 @@ def test_list_shows_id_level_and_title_of_every_case(project):
 def test_list_shows_what_an_input_mode_can_judge(project):
     ran = project.run("list", "--api", "cohere-chat", "--input", "push", "--format", "json")
     cases = json.loads(ran.out)
-    pushed = [case for case in bundled_suite.cases() if not isinstance(case, RoundTripCase)]
+    over_http = RoundTripCase | BehaviorCase
+    pushed = [case for case in bundled_suite.cases() if not isinstance(case, over_http)]
     assert [case["id"] for case in cases] == [case.id for case in pushed if case.api == "cohere-chat"]
     assert all(case["evidence"] or case["sources"] for case in cases)
 

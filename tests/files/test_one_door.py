@@ -16,6 +16,7 @@ UNPACKS = frozenset({"gzip", "zstandard", "lzma", "bz2", "tarfile", "zipfile"})
 EXCEPTIONS = {
     ("streamconform/adapters/host.py", "fdopen"): "the pipes to the harness",
     ("streamconform/adapters/host.py", "open"): "the null device",
+    ("streamconform/adapters/process.py", "read_bytes"): "what the system says of a process",
     ("streamconform/adapters/idle_limit.py", "read_bytes"): "what Linux tells about a process",
     ("streamconform/adapters/preflight.py", "read_bytes"): "a module that Python is about to import",
     ("streamconform/adapters/process_cleanup.py", "read_bytes"): "what Linux tells about a process",

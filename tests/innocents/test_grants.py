@@ -41,6 +41,11 @@ NO_FREEDOM = {
         ),
         "The attributes are optional.": "about the adapter's attributes; claims have innocents of their own",
         "It may be async.": "about functions, not about their values",
+        '- `"digest_above":4096` in a `run` means a [huge stream](specs.md#sizes): a text of the outcome that'
+        ' has more characters may be reported as `{"length":…,"sha256":"…"}`, its number of characters and'
+        " the digest of its UTF-8, so that it fits into a line.": "both forms are compared by the digest",
+        "If `run.request` has a `stream_id`, the answer is in the lane with that name; messages of other"
+        " lanes may come between its messages.": "about the server",
         "- Answers may be sent in any order; `concurrency` is the number of runs that may be in flight.": (
             "about the protocol: an answer does not show when it was sent"
         ),

@@ -57,8 +57,6 @@ def judge_case(case, adapter, deliveries=("as-is",), faults="none"):
 def run_adapter(adapter, trial):
     """Return the observation of an adapter function for a trial."""
     cassette = trial.case.cassette
-    run = ReferenceInput(
-        cassette.api, cassette.status, cassette.headers, trial.chunks, pricing=trial.case.pricing
-    )
+    run = ReferenceInput(cassette.api, trial.status, trial.headers, trial.chunks, pricing=trial.case.pricing)
     *events, last = adapter(run)
     return Observation(last["outcome"], events)

@@ -72,6 +72,7 @@ WRITERS = {
     "streamconform_peers/install.py": "environments of peers",
     "streamconform_peers/node_package.py": "the same",
     "streamconform/adapters/host.py": "a pipe",
+    "streamconform/adapters/process.py": "a switch of the system",
 }
 """Modules that write files, each with what it writes."""
 

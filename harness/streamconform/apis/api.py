@@ -362,6 +362,8 @@ class Api(Struct, frozen=True, kw_only=True):
     """The name used in specs, cassettes and options, such as `openai-chat`."""
     title: str
     """The name in the provider's documentation."""
+    bodies_of: str | None = None
+    """The API whose bodies this one carries in a framing of its own."""
     extensions: Extensions
     write: Writer
     """Puts payloads back into the usual framing."""

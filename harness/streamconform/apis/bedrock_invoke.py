@@ -35,6 +35,7 @@ def _is_terminal(payload: Payload) -> bool:
 API: Final = Api(
     name="bedrock-invoke",
     title="Amazon Bedrock InvokeModel (Anthropic)",
+    bodies_of="anthropic-messages",
     extensions=Extensions(
         event={"invoke_stream": invoke_stream.encode_event(b'{"type":"future_event","detail":{"n":1}}')},
         event_level="must",

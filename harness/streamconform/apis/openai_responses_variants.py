@@ -20,7 +20,8 @@ from streamconform.apis.variants import (
     leave_out,
     split_pairs,
 )
-from streamconform.model.case import Expectation
+from streamconform.model.case import Expectation, ExpectedBlock
+from streamconform.model.leaf import Literally
 
 _ADDED: Final = "response.output_item.added"
 _DONE: Final = "response.output_item.done"
@@ -134,10 +135,15 @@ def _end_unknown_item(payloads: Payloads) -> Rewritten | None:
 
 
 def _expect_any_id_of_items(expect: Expectation) -> Expectation:
-    """Judge neither the response's id nor the data of an item that is kept whole, which has its id."""
+    """Judge neither the response's id nor those of items: a provider's call, or one that is kept whole."""
     fields = {path: leaf for path, leaf in expect.fields.items() if path != "response_id"}
     kept = change_blocks(expect, "other", lambda block: leave_out(block, "data"))
-    return replace(kept, fields=fields)
+    return replace(change_blocks(kept, "tool_call", _leave_out_id_of_item), fields=fields)
+
+
+def _leave_out_id_of_item(call: ExpectedBlock) -> ExpectedBlock:
+    """Return a call without its id if that is its item's; a client's call has another one."""
+    return leave_out(call, "id") if call.fields.get("executor") == Literally("provider") else call
 
 
 RESPONSES_VARIANTS: Final[Mapping[str, Variant]] = {

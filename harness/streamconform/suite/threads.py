@@ -19,8 +19,6 @@ ThreadPath = Literal["stream", "document", "request", "replay", "behavior", "ser
 """What the code does that has the bug; `function` if it belongs to no API."""
 FILE: Final = "threads.yaml"
 _LINK: Final = re.compile(r"https://github\.com/([^/]+/[^/]+)/(?:issues|pull|discussions)/(\d+)")
-_BODIES: Final = {"bedrock-invoke": "anthropic-messages"}
-"""The API whose bodies another one carries, so that a thread about their form supports cases of both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,9 @@ class Thread:
 
         Unlike a guard, it may be about another path: a bug in a request can show the form of an answer.
         """
-        if self.says is not None and (case.api is None or {case.api, _BODIES.get(case.api)} & {*self.apis}):
+        # A thread about the form of an API's bodies supports cases of the API that carries them, too.
+        apis = set() if case.api is None else {case.api, APIS[case.api].bodies_of}
+        if self.says is not None and (case.api is None or apis & {*self.apis}):
             return None
         return self.find_misfit(case)
 
