@@ -1,7 +1,7 @@
 """Put a stream of events into the frames of a WebSocket: one message of text per event. Pure.
 
 As after a real answer, the connection stays open after the terminal event. A stream without one ends with a
-clean close instead, because a client would wait for the rest.
+clean close instead, because a client would wait for the rest, and so does one whose last message has no type.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from streamconform.apis import APIS
+from streamconform.apis.payloads import read_payload
 from streamconform.delivery.stream import Stream
 from streamconform.model.trial import LARGE, WEBSOCKET, find_transport
 from streamconform.wire.websocket import NORMAL, PING, encode_close, encode_fragments, encode_frame
@@ -99,7 +100,10 @@ def _encode_control(line: Mapping[str, Any]) -> Iterator[bytes]:
 
 def _end(stream: Stream) -> tuple[bytes, ...]:
     """Return what follows the last event."""
-    is_ended = stream.terminal < len(stream.frames) or stream.frames[-1].payload.startswith(_CONTROL)
+    last = stream.frames[min(stream.terminal, len(stream.frames) - 1)].payload
+    is_ended = last.startswith(_CONTROL) or (
+        stream.terminal < len(stream.frames) and "type" in read_payload(last)
+    )
     return () if is_ended else (encode_close(NORMAL),)
 
 
