@@ -30,7 +30,6 @@ HOSTED_CALLS: Final[Mapping[str, tuple[str, str, Callable[[Any], Any]]]] = {
     "image_generation_call": ("image_generation", "provider", make_reader("prompt", "revised_prompt")),
     "computer_call": ("computer", "client", make_reader("action", "actions")),
     "local_shell_call": ("local_shell", "client", read_action),
-    "shell_call": ("shell", "client", read_action),
     "apply_patch_call": ("apply_patch", "client", lambda item: to_json(get(item, "operation"))),
 }
 """Calls to the provider's tools, by item type: tool name, executor, and a function to read the arguments."""
@@ -64,6 +63,11 @@ def convert_item(
     if kind == "tool_search_call":
         executor = "client" if get(item, "execution") == "client" else "provider"
         return [build_call(id_, "tool_search", to_json(get(item, "arguments")), executor=executor)]
+    if kind == "shell_call":
+        # OpenAI runs the commands if they have a container; a local environment is the client's.
+        environment = get_text(item, "environment", "type")
+        executor = "provider" if environment.startswith("container") else "client"
+        return [build_call(id_, "shell", read_action(item), complete=complete, executor=executor)]
     if kind in HOSTED_CALLS:
         name, executor, read_arguments = HOSTED_CALLS[kind]
         if get(item, "environment", "type") == "container_reference":

@@ -121,3 +121,8 @@ def test_the_attributes_of_an_adapter_become_its_greeting():
     assert find_problems("protocol.v1", greeting, "hello") == ()
     assert greeting["vendor"] == "mistral"
     assert greeting["lacks"] == ["session"]
+
+
+def test_half_a_surrogate_pair_is_checked_like_other_text():
+    (case,) = load_cases(["openai-chat/text/half-a-character-per-delta"])
+    assert explain_skip(case, MISTRAL) is None

@@ -117,6 +117,11 @@ STREAMS: dict[str, bytes] = {
         calls(call(args='ris"}')),
         finish="tool_calls",
     ),
+    "stop-inside-a-call": whole(
+        calls(call(id="call_a", name="f", args="", type="function")),
+        ends(),
+        calls(call(args='{"city": "Paris"}')),
+    ),
     "parallel-interleaved": whole(
         calls(call(id="a", name="f", args="")),
         calls(call(index=1, id="b", name="g", args="")),

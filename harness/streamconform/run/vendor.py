@@ -6,11 +6,12 @@ not promise to read other vendors' streams, so rejecting them is not a bug.
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from streamconform.apis import APIS
-from streamconform.apis.payloads import read_payload
+from streamconform.apis.payloads import Payload, read_payload
 from streamconform.model.case import AnyCase, BehaviorCase, Case
 from streamconform.model.trial import VARIANTS, AnyTrial, Framing, Trial
 from streamconform.wire.framings import split
@@ -44,7 +45,7 @@ def explain_foreign_case(case: AnyCase, vendor: str) -> str | None:
         payloads = [body]
     for number, payload in enumerate(payloads):
         # Empty for `[DONE]` and for payloads that are not JSON; any server may send those.
-        value = read_payload(payload)
+        value = _read_payload(payload)
         error = next(iter(validator.iter_errors(value)), None) if value else None
         if error is not None:
             where = "".join(f"{part}: " for part in (".".join(map(str, error.instance_path)),) if part)
@@ -75,9 +76,18 @@ def _sends_frame(api: str, vendor: str, kind: str) -> bool:
 def _sends(api: str, vendor: str, framed: Framing, body: bytes) -> bool:
     """Return whether the vendor documents the payloads of `body`."""
     validator = _build_validator(api, vendor, of_errors=False)
-    payloads = (read_payload(frame.payload) for frame in split(framed, body))
+    payloads = (_read_payload(frame.payload) for frame in split(framed, body))
     # Empty for `[DONE]`, which any server may send.
     return validator is None or all(validator.is_valid(payload) for payload in payloads if payload)
+
+
+def _read_payload(payload: bytes) -> Payload:
+    """Return a frame's payload with `?` for half a surrogate pair, which the validator cannot read."""
+    value = read_payload(payload)
+    if b"\\u" not in payload:
+        return value
+    whole: Payload = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    return whole
 
 
 @cache

@@ -12,7 +12,8 @@ Undocumented behavior, and differences between servers:
   the reason there, and some servers send more content and another reason. The answer therefore stays open
   until `[DONE]` or the end of the body, and the last of several reasons wins.
 - A call ends at the reason, so that the client's next step never waits for usage. `stop` ends no call,
-  because proxies send it behind every chunk (1jehuang/jcode#1326); the call then ends with the answer.
+  because proxies send it behind every chunk (1jehuang/jcode#1326); the call then ends with the answer, or
+  where the stream breaks behind the reason.
 - `finish_reason: ""` (SGLang) counts as null. `stop` may follow tool calls and refusals. A reason that names
   a failure makes the answer an error even if no error object follows.
 - Choices other than 0 are ignored, and so are chunks without `choices` (guardrails, Azure's filters). A
@@ -239,6 +240,8 @@ class OpenaiChatDecoder(Decoder):
         if self.message.ended:
             return
         ended = self.finish is not None or self._ends_without_reason()
+        if ended and (self.finish is None or read_reason(self.finish) == "stop"):
+            self.calls.end(truncated=False)
         if not ended or self.lacks_usage_of_cut_frame:
             self.message.end_of_file()
         elif self.finish and read_reason(self.finish) == "error":
@@ -246,8 +249,6 @@ class OpenaiChatDecoder(Decoder):
         else:
             if self.finish is None:
                 self.message.stop("stop", None)
-            if self.finish is None or read_reason(self.finish) == "stop":
-                self.calls.end(truncated=False)
             self.prose.end()
             if details := self.details.whole():
                 self.message.add_other(DETAILS, details)
