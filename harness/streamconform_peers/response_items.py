@@ -70,8 +70,6 @@ def convert_item(
         return [build_call(id_, "shell", read_action(item), complete=complete, executor=executor)]
     if kind in HOSTED_CALLS:
         name, executor, read_arguments = HOSTED_CALLS[kind]
-        if get(item, "environment", "type") == "container_reference":
-            executor = "provider"  # which runs the commands in a container of its own
         return [build_call(id_, name, read_arguments(item), complete=complete, executor=executor)]
     return [build_other(kind)]
 

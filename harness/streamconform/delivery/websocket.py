@@ -6,6 +6,7 @@ clean close instead, because a client would wait for the rest, and so does one w
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -24,6 +25,8 @@ _CONTROL: Final = b'{"$'
 """
 _LARGE: Final = (1 << 20) + 1
 """A size above the limit that WebSocket libraries have by default."""
+_PINGS: Final = 8
+"""The most pings in a stream; a client may close a connection with many at once, as `ws` does."""
 _CONTINUING: Final = range(0x80, 0xC0)
 """The bytes that continue a character in UTF-8."""
 
@@ -59,8 +62,10 @@ def _frame_all(stream: Stream) -> tuple[bytes, ...]:
 
 
 def _fragment_all(stream: Stream) -> tuple[bytes, ...]:
-    """Return every message in several frames, with a ping after the first."""
-    return (*_frame(stream, _fragment), *_end(stream))
+    """Return every message in several frames, with a ping after the first one of a few messages."""
+    step = -(-len(stream.frames) // _PINGS)
+    count = itertools.count()
+    return (*_frame(stream, lambda payload: _fragment(payload, pings=next(count) % step == 0)), *_end(stream))
 
 
 def _frame(
@@ -75,9 +80,9 @@ def _frame(
             yield from encode(payload)
 
 
-def _fragment(payload: bytes) -> tuple[bytes, ...]:
+def _fragment(payload: bytes, *, pings: int) -> tuple[bytes, ...]:
     first, *rest = encode_fragments(tuple(_split_payload(payload)))
-    return (first, encode_frame(b"between fragments", PING), *rest)
+    return (first, *[encode_frame(b"between fragments", PING)] * pings, *rest)
 
 
 def _split_payload(payload: bytes) -> Iterator[bytes]:
