@@ -101,7 +101,8 @@ def _read_error(event: Any) -> Error:
     """Return the error of a flat event, or of one from a WebSocket, which has an object and a status."""
     failure = get(event, "error") or event
     kind = get(failure, "code") or get(failure, "type")
-    return {"type": kind or "error", "message": get(failure, "message"), "status": get(event, "status")}
+    message = get(failure, "message") or get(event, "message")
+    return {"type": kind or "error", "message": message, "status": get(event, "status")}
 
 
 def _read_usage(response: Any) -> dict[str, int | None]:

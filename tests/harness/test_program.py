@@ -348,6 +348,14 @@ def test_with_several_runs_in_flight_no_run_is_blamed(tmp_path):
     assert ask(builders.program(tmp_path, code), 3, at_once=True) == [Collateral()] * 3
 
 
+@pytest.mark.parametrize("code", ["while True: read()", "read(); write(op='nonsense'); read()"])
+def test_a_run_that_comes_after_the_end_of_another_one_is_repeated(tmp_path, code):
+    """The next run of a program that several share may begin before all of them know that it was ended."""
+    first, second = ask(builders.program(tmp_path, f"greet(concurrency=4)\n{code}"), 2, seconds=0.2)
+    assert isinstance(first, (Hang, ProtocolFault))
+    assert second == Collateral()
+
+
 def test_the_one_that_still_waits_is_blamed(tmp_path):
     code = "greet(concurrency=2); i = read()['id']; read(); write(op='result', id=i, outcome=1); sys.exit(1)"
     first, second = ask(builders.program(tmp_path, code), 2, at_once=True)

@@ -96,6 +96,7 @@ class Program:
         self._timer: asyncio.TimerHandle | None = None
         self._exit: asyncio.Task[None] | None = None  # waits for the exit code
         self._unreported: ProtocolFault | None = None  # a fault that occurred while no run was pending
+        self._is_blamed = False  # whether a run was answered with the reason for the end
 
     async def start(
         self, seconds: float = START_SECONDS, on_long_wait: Callable[[str], None] | None = None
@@ -203,7 +204,9 @@ class Program:
         # A fault between two runs, such as a second answer, is reported for the next run: this one.
         if self.dead or self._unreported is not None:
             self.dead = True
-            run.future.set_result(self._unreported or self._exit_fault())
+            # A run that came while another one ended the program did nothing wrong.
+            fault = self._unreported or self._exit_fault()
+            run.future.set_result(Collateral() if self._is_blamed else fault)
             return run
         self._pending[run.id] = run
         with contextlib.suppress(OSError):  # the end of stdout reports the exit
@@ -275,6 +278,7 @@ class Program:
         self._last_answer = asyncio.get_running_loop().time()
         run.future.set_result(answer)
         if isinstance(answer, ProtocolFault):
+            self._is_blamed = True
             self._end(None)
         return None
 
@@ -308,6 +312,7 @@ class Program:
             # The program may have exited while one of its children holds stdout open.
             is_running = self._process.exit_code is None
             run.future.set_result(Hang(run.seconds) if is_running else self._exit_fault())
+            self._is_blamed = True
             self._end(None)
 
     def _end(self, fault: ProtocolFault | None) -> None:
@@ -321,6 +326,7 @@ class Program:
             self._unreported = self._unreported or fault
             return
         self.dead = True
+        self._is_blamed |= bool(runs)
         if fault is not None and (self.answers_in_order or len(runs) == 1):
             runs.pop(0).future.set_result(fault)
         for run in runs:

@@ -1,16 +1,18 @@
 """Put a stream of events into the frames of a WebSocket: one message of text per event. Pure.
 
 As after a real answer, the connection stays open after the terminal event. A stream without one ends with a
-clean close instead, because a client would wait for the rest.
+clean close instead, because a client would wait for the rest, and so does one whose last message has no type.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from streamconform.apis import APIS
+from streamconform.apis.payloads import read_payload
 from streamconform.delivery.stream import Stream
 from streamconform.model.trial import LARGE, WEBSOCKET, find_transport
 from streamconform.wire.websocket import NORMAL, PING, encode_close, encode_fragments, encode_frame
@@ -23,6 +25,8 @@ _CONTROL: Final = b'{"$'
 """
 _LARGE: Final = (1 << 20) + 1
 """A size above the limit that WebSocket libraries have by default."""
+_PINGS: Final = 8
+"""The most pings in a stream; a client may close a connection with many at once, as `ws` does."""
 _CONTINUING: Final = range(0x80, 0xC0)
 """The bytes that continue a character in UTF-8."""
 
@@ -58,8 +62,10 @@ def _frame_all(stream: Stream) -> tuple[bytes, ...]:
 
 
 def _fragment_all(stream: Stream) -> tuple[bytes, ...]:
-    """Return every message in several frames, with a ping after the first."""
-    return (*_frame(stream, _fragment), *_end(stream))
+    """Return every message in several frames, with a ping after the first one of a few messages."""
+    step = -(-len(stream.frames) // _PINGS)
+    count = itertools.count()
+    return (*_frame(stream, lambda payload: _fragment(payload, pings=next(count) % step == 0)), *_end(stream))
 
 
 def _frame(
@@ -74,9 +80,9 @@ def _frame(
             yield from encode(payload)
 
 
-def _fragment(payload: bytes) -> tuple[bytes, ...]:
+def _fragment(payload: bytes, *, pings: int) -> tuple[bytes, ...]:
     first, *rest = encode_fragments(tuple(_split_payload(payload)))
-    return (first, encode_frame(b"between fragments", PING), *rest)
+    return (first, *[encode_frame(b"between fragments", PING)] * pings, *rest)
 
 
 def _split_payload(payload: bytes) -> Iterator[bytes]:
@@ -99,7 +105,10 @@ def _encode_control(line: Mapping[str, Any]) -> Iterator[bytes]:
 
 def _end(stream: Stream) -> tuple[bytes, ...]:
     """Return what follows the last event."""
-    is_ended = stream.terminal < len(stream.frames) or stream.frames[-1].payload.startswith(_CONTROL)
+    last = stream.frames[min(stream.terminal, len(stream.frames) - 1)].payload
+    is_ended = last.startswith(_CONTROL) or (
+        stream.terminal < len(stream.frames) and "type" in read_payload(last)
+    )
     return () if is_ended else (encode_close(NORMAL),)
 
 

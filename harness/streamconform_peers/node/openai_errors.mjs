@@ -4,7 +4,7 @@ import OpenAI from "openai";
 
 // Reads an `error` event of Responses, which is flat; that of a WebSocket has an object, and a status beside it.
 export function readErrorEvent(event) {
-  const { code, type, message } = event.error ?? { code: event.code, message: event.message };
+  const { code, type, message } = { code: event.code, message: event.message, ...event.error };
   return { type: code ?? type ?? null, message: message ?? null, status: event.status ?? null };
 }
 

@@ -51,13 +51,15 @@ async function adapter(run, answer) {
 }
 
 // Sends the conversation and its turns. The library goes on by itself until an answer has no calls, or the caller adds messages.
-async function converse({ conversation, turns, api }, model, answer) {
+// Over a WebSocket, a client goes on after an answer that failed.
+async function converse({ conversation, turns, api, transport }, model, answer) {
   let done = 0;
   const agent = buildAgent(conversation, api, model, new ResultQueue(turns), () => isOfCaller(turns[done - 1]));
   const runner = new Runner({ tracingDisabled: true });
   let input = convertMessages(conversation.messages);
   if (conversation.stream === false) return readText(await runner.run(agent, input), answer);
   for (let outcome = null; ; ) {
+    const before = done;
     const result = await runner.run(agent, input, { stream: true, maxTurns: turns.length + 1 });
     const events = skipRunEvents(result);
     try {
@@ -69,9 +71,15 @@ async function converse({ conversation, turns, api }, model, answer) {
       await result.completed;
     } catch (error) {
       // The caller ends the conversation at an answer, even if that has calls.
-      if (outcome?.status === "error" || error instanceof MaxTurnsExceededError) return outcome;
-      answer.startNext();
-      return answer.finish(describeError(error, readProviderError));
+      if (error instanceof MaxTurnsExceededError) return outcome;
+      if (done === before || outcome.status !== "error") {
+        answer.startNext();
+        done += 1;
+        outcome = answer.finish(describeError(error, readProviderError));
+      }
+      if (transport === "http" || done > turns.length) return outcome;
+      input = result.history;
+      continue;
     }
     const turn = turns[done - 1];
     if (!turn || !isOfCaller(turn)) return outcome;

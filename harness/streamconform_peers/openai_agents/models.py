@@ -105,11 +105,15 @@ def _build_tool(name: str, description: str, schema: Any) -> FunctionTool:
 
 
 def describe_error(error: Exception) -> Error | None:
-    """Return the error in an exception; over a WebSocket, the library has a class of its own."""
+    """Return the error in an exception; over a WebSocket, the library has a class of its own.
+
+    Only `payload` has the fields of an error that is flat, as in a stream over HTTP.
+    """
     if not isinstance(error, ResponsesWebSocketError):
         return openai_errors.describe_error(error)
-    kind, status = error.code or error.error_type, error.payload.get("status")
-    return {"type": kind, "message": error.error_message, "status": status}
+    kind = error.code or error.error_type or error.payload.get("code")
+    message = error.error_message or error.payload.get("message")
+    return {"type": kind, "message": message, "status": error.payload.get("status")}
 
 
 async def _refuse(context: Any, arguments: str) -> str:

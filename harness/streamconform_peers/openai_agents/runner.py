@@ -16,6 +16,7 @@ from agents import (
     ToolSearchTool,
     ToolsToFinalOutputResult,
 )
+from agents.models.openai_responses import ResponsesWebSocketError
 from openai.types.shared import Reasoning
 
 from streamconform_peers.normal_form import get
@@ -56,15 +57,28 @@ async def converse(
         if run.conversation.get("stream") is False:  # only in a conversation without turns
             await Runner.run(agent, items, run_config=CONFIG)
             return
-        result = Runner.run_streamed(agent, items, max_turns=len(turns) + 1, run_config=CONFIG)
-        answers.append([])
-        async for event in result.stream_events():
-            if event.type != "raw_response_event":
-                continue
-            if any(each.type in RESPONSE_ENDS for each in answers[-1]):
-                answers.append([])
-            answers[-1].append(event.data)
+        while True:
+            result = Runner.run_streamed(agent, items, max_turns=len(turns) + 1, run_config=CONFIG)
+            answers.append([])
+            try:
+                await _collect_events(result, answers)
+                break
+            except ResponsesWebSocketError:
+                # Over a WebSocket, a client goes on after an answer that failed.
+                if len(answers) > len(turns):
+                    raise
+                items = result.to_input_list()
         items = [*result.to_input_list(), *build_items(stretch.messages)]
+
+
+async def _collect_events(result: Any, answers: list[list[Any]]) -> None:
+    """Append the events of each answer of a run, the first of which has its list already."""
+    async for event in result.stream_events():
+        if event.type != "raw_response_event":
+            continue
+        if any(each.type in RESPONSE_ENDS for each in answers[-1]):
+            answers.append([])
+        answers[-1].append(event.data)
 
 
 def _build_agent(model: Any, run: Any, stretch: Stretch) -> Agent:
