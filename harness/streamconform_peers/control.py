@@ -69,7 +69,7 @@ def keep_by_run(make: Callable[[Any], Client]) -> Callable[[Any], Client]:
 
     @wraps(make)
     def keeping(run: Any) -> Client:
-        return kept(_Key(run.base_url, has_default_retries(run), run)) if is_asked(run) else make(run)
+        return kept(_Key(run.base_url, has_default_retries(run), run)) if has_control(run) else make(run)
 
     return keeping
 
@@ -99,7 +99,7 @@ def is_cancelled(run: Any) -> bool:
     return asked.get("stop") == "cancel" or asked.get("after") == 0
 
 
-def is_asked(run: Any) -> bool:
+def has_control(run: Any) -> bool:
     """Return whether the run has `control`: a library without a synchronous client then gets one loop."""
     return get(run, "control") is not None
 
@@ -109,12 +109,12 @@ def is_aborted(run: Any) -> bool:
     return _read_control(run).get("stop") == "abort"
 
 
-def is_left(run: Any) -> bool:
+def stops_early(run: Any) -> bool:
     """Return whether the answer is left before its end, so that the library has no whole one."""
     return "stop" in _read_control(run)
 
 
-class Entered:
+class ContextStream:
     """The stream of an asynchronous context manager, which is left like it; yields what `take` returns."""
 
     def __init__(

@@ -7,6 +7,6 @@ these cases. It is not a product: it sends one kind of request, to a server on t
 from __future__ import annotations
 
 from .adapter import adapter, adapter_for
-from .client import Client
+from .client import HttpClient
 
-__all__ = ["Client", "adapter", "adapter_for"]
+__all__ = ["HttpClient", "adapter", "adapter_for"]

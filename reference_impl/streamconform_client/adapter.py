@@ -10,7 +10,7 @@ from streamconform_reference.adapter import CAPABILITIES, VERSION, Adapter
 from streamconform_reference.apis import DECODERS
 from streamconform_reference.outcome import Json
 
-from .client import Asked, Client, Reading, load_certificates
+from .client import AnswerReader, AnswerRequest, HttpClient, load_certificates
 
 CONTROLS: Final = ("abort", "retries", "concurrency", "backpressure")
 """The capabilities that only a client over HTTP can have."""
@@ -28,7 +28,7 @@ class HttpRun(Protocol):
 
 
 def adapter_for(
-    make: Callable[..., Client] = Client,
+    make: Callable[..., HttpClient] = HttpClient,
     *,
     name: str = "streamconform-client",
     apis: Iterable[str] = DECODERS,
@@ -53,8 +53,8 @@ def adapter_for(
     return cast("Adapter", adapter)
 
 
-async def _answer(client: Client, run: HttpRun, control: Mapping[str, Any]) -> Json:
-    asked = Asked(run.api, run.base_url, run.request, run.model, run.pricing)
+async def _answer(client: HttpClient, run: HttpRun, control: Mapping[str, Any]) -> Json:
+    asked = AnswerRequest(run.api, run.base_url, run.request, run.model, run.pricing)
     if "at_once" in control:
         outcomes = await asyncio.gather(*(_read(client, asked, {}) for _ in range(control["at_once"])))
         return {"outcomes": [*outcomes]}
@@ -68,7 +68,7 @@ async def _answer(client: Client, run: HttpRun, control: Mapping[str, Any]) -> J
     return {"outcome": await _read(client, asked, control)}
 
 
-async def _read(client: Client, asked: Asked, control: Mapping[str, Any]) -> Json:
+async def _read(client: HttpClient, asked: AnswerRequest, control: Mapping[str, Any]) -> Json:
     """Return the outcome of one answer, which may be left as `control` says."""
     import httpx
 
@@ -83,7 +83,7 @@ async def _read(client: Client, asked: Asked, control: Mapping[str, Any]) -> Jso
         return {"status": "error", "content": [], "stop": {"reason": "error"}, "error": described}
 
 
-async def _iterate(reading: Reading, control: Mapping[str, Any]) -> None:
+async def _iterate(reading: AnswerReader, control: Mapping[str, Any]) -> None:
     """Read an answer, up to the delta after which `control` leaves it."""
     deltas, pause = 0, control.get("pause", {})
     async for event in reading.events():
@@ -95,7 +95,7 @@ async def _iterate(reading: Reading, control: Mapping[str, Any]) -> None:
             pause = {}
 
 
-async def _cancel(client: Client, asked: Asked, control: Mapping[str, Any]) -> Json:
+async def _cancel(client: HttpClient, asked: AnswerRequest, control: Mapping[str, Any]) -> Json:
     """Cancel the task that reads an answer, and return what it had received."""
     reached: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
 

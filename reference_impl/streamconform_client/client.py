@@ -8,6 +8,7 @@ import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -29,7 +30,7 @@ _CONVERSATION: Final = {"max_tokens": 64, "messages": [{"role": "user", "content
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnswerRequest:
     """The request to send: to which API, where, and its body."""
 
     api: str
@@ -45,7 +46,7 @@ def load_certificates() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-class Client:
+class HttpClient:
     """A pool of connections to one server, inside `async with`."""
 
     retries = 2
@@ -68,7 +69,7 @@ class Client:
         await self.http.aclose()
 
     @asynccontextmanager
-    async def stream(self, asked: Asked) -> AsyncIterator[Reading]:
+    async def stream(self, asked: AnswerRequest) -> AsyncIterator[AnswerReader]:
         """Yield the answer to a request; leaving the context closes its connection unless it has ended.
 
         A request is sent again only if its answer has not begun.
@@ -79,15 +80,15 @@ class Client:
         finally:
             await self.leave(response)
 
-    def read(self, response: httpx.Response, asked: Asked) -> Reading:
+    def read(self, response: httpx.Response, asked: AnswerRequest) -> AnswerReader:
         """Return the reading of an answer."""
-        return Reading(response, asked)
+        return AnswerReader(response, asked)
 
     async def leave(self, response: httpx.Response) -> None:
         """Close the connection of an answer that has not ended; keep that of one that has."""
         await response.aclose()
 
-    async def send_with_retries(self, asked: Asked) -> httpx.Response:
+    async def send_with_retries(self, asked: AnswerRequest) -> httpx.Response:
         """Return the first answer that is worth reading, or the last one. Raises httpx's errors."""
         import httpx
 
@@ -106,12 +107,12 @@ class Client:
                 await asyncio.sleep(self.compute_wait(response.headers.get("retry-after"), attempt))
             attempt += 1
 
-    async def send(self, asked: Asked, attempt: int) -> httpx.Response:
+    async def send(self, asked: AnswerRequest, attempt: int) -> httpx.Response:
         """Send a request and return the head of its answer. Raises httpx's errors."""
         del attempt
         return await self.http.send(self.build_request(asked), stream=True)
 
-    def build_request(self, asked: Asked) -> httpx.Request:
+    def build_request(self, asked: AnswerRequest) -> httpx.Request:
         """Return the request with its path and headers."""
         built = REQUEST_BUILDERS[asked.api]({"model": asked.model, **_CONVERSATION})
         url = asked.base_url + built["path"]
@@ -132,9 +133,7 @@ class Client:
 
 
 def _read_date(text: str) -> float:
-    """Return the seconds until a date, -1 if it has passed or is none."""
-    from datetime import UTC, datetime
-
+    """Return the seconds until a date, 0 if it has passed, or -1 if the text is not a date."""
     try:
         date = parsedate_to_datetime(text)
     except ValueError:
@@ -142,10 +141,10 @@ def _read_date(text: str) -> float:
     return max((date - datetime.now(UTC)).total_seconds(), 0.0) if date.tzinfo is not None else -1.0
 
 
-class Reading:
+class AnswerReader:
     """An answer that is being read."""
 
-    def __init__(self, response: httpx.Response, asked: Asked) -> None:
+    def __init__(self, response: httpx.Response, asked: AnswerRequest) -> None:
         """Store the response, of which nothing has been read yet."""
         self.response = response
         headers = {name.lower(): value for name, value in response.headers.items()}

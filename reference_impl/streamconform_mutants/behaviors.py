@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
 from streamconform_client.adapter import adapter_for
-from streamconform_client.client import Asked, Client, Reading
+from streamconform_client.client import AnswerReader, AnswerRequest, HttpClient
 from streamconform_reference.adapter import Adapter
 from streamconform_reference.apis import DECODERS
 
@@ -39,7 +39,7 @@ _CLOSED: Final = ("**:connection.closed",)
 _OUTCOME: Final = ("**:outcome", "**:outcome.**", "**:outcomes.**")
 
 
-class _KeptOpen(Client):
+class _KeptOpen(HttpClient):
     """Keeps its connections until the program ends, as clients do that applications keep."""
 
     kept: Final[list[Any]] = []
@@ -48,7 +48,7 @@ class _KeptOpen(Client):
         self.kept.append(self.http)
 
 
-class _HeldReading(Reading):
+class _HeldReading(AnswerReader):
     """An answer that something else still refers to, so that nothing closes it by chance."""
 
     held: Final[list[Any]] = []
@@ -63,7 +63,7 @@ class _HeldReading(Reading):
 class SocketLeaked(_KeptOpen):
     """Forgets to close the connection of an answer that it leaves."""
 
-    def read(self, response: httpx.Response, asked: Asked) -> Reading:
+    def read(self, response: httpx.Response, asked: AnswerRequest) -> AnswerReader:
         return _HeldReading(response, asked)
 
     async def leave(self, response: httpx.Response) -> None:
@@ -74,7 +74,7 @@ class SocketLeaked(_KeptOpen):
 class ReadsOnAfterAnAbort(_KeptOpen):
     """Reads the answer that it leaves to its end, so that the connection can be used again."""
 
-    def read(self, response: httpx.Response, asked: Asked) -> Reading:
+    def read(self, response: httpx.Response, asked: AnswerRequest) -> AnswerReader:
         return _HeldReading(response, asked)
 
     async def leave(self, response: httpx.Response) -> None:
@@ -87,7 +87,7 @@ class ReadsOnAfterAnAbort(_KeptOpen):
 class RequestShielded(_KeptOpen):
     """Lets a request go on whose task has been cancelled while it waits for the first byte."""
 
-    async def send(self, asked: Asked, attempt: int) -> httpx.Response:
+    async def send(self, asked: AnswerRequest, attempt: int) -> httpx.Response:
         sending = asyncio.ensure_future(super().send(asked, attempt))
         # Its error is not read by anyone if it is cancelled.
         sending.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -104,7 +104,7 @@ class LeftConnectionReused(SocketLeaked):
         if not response.is_closed:
             self.left = response
 
-    async def send(self, asked: Asked, attempt: int) -> httpx.Response:
+    async def send(self, asked: AnswerRequest, attempt: int) -> httpx.Response:
         import httpx
 
         if self.left is None:
@@ -115,11 +115,11 @@ class LeftConnectionReused(SocketLeaked):
         return httpx.Response(200, headers=self.left.headers, stream=self.left.stream)
 
 
-class _Restarted(Reading):
+class _Restarted(AnswerReader):
     """Sends the request again when the answer breaks, and goes on with the text of the second one."""
 
-    client: Client
-    asked: Asked
+    client: HttpClient
+    asked: AnswerRequest
     earlier: Any = None
 
     async def events(self) -> AsyncIterator[Any]:
@@ -128,7 +128,7 @@ class _Restarted(Reading):
         if self.outcome.status != "complete" and self.outcome.content:
             self.earlier = self.outcome
             second = await self.client.send(self.asked, 1)
-            again = Reading(second, self.asked)
+            again = AnswerReader(second, self.asked)
             async for event in again.events():
                 yield event
             self.decoder = again.decoder
@@ -151,17 +151,17 @@ class _Joined:
 
 
 @mutants.client(kind="answer-asked-for-again", fails=(*_OUTCOME, "**:requests.count"))
-class RetriedAfterContent(Client):
+class RetriedAfterContent(HttpClient):
     """Asks again for an answer that broke, and adds the second one to what it has handed out."""
 
-    def read(self, response: httpx.Response, asked: Asked) -> Reading:
+    def read(self, response: httpx.Response, asked: AnswerRequest) -> AnswerReader:
         reading = _Restarted(response, asked)
         reading.client, reading.asked = self, asked
         return reading
 
 
 @mutants.client(kind="retried-in-vain", fails=("**:requests.count", *_OUTCOME))
-class RetriedEndlessly(Client):
+class RetriedEndlessly(HttpClient):
     """Retries as long as the server is overloaded, without a pause."""
 
     retries = 1_000_000
@@ -172,7 +172,7 @@ class RetriedEndlessly(Client):
 
 
 @mutants.client(kind="retried-in-vain", fails=("**:requests.count", *_OUTCOME))
-class RetriesRejectedRequests(Client):
+class RetriesRejectedRequests(HttpClient):
     """Retries a request that the server has rejected."""
 
     def is_retried(self, status: int) -> bool:
@@ -180,16 +180,16 @@ class RetriesRejectedRequests(Client):
 
 
 @mutants.client(kind="retried-in-vain", fails=("**:requests.same",))
-class BodyChangedOnRetry(Client):
+class BodyChangedOnRetry(HttpClient):
     """Writes the number of the attempt into the request."""
 
-    async def send(self, asked: Asked, attempt: int) -> httpx.Response:
+    async def send(self, asked: AnswerRequest, attempt: int) -> httpx.Response:
         body = {**asked.body, "metadata": {"attempt": str(attempt)}} if attempt else asked.body
-        return await super().send(Asked(asked.api, asked.base_url, body, asked.model), attempt)
+        return await super().send(AnswerRequest(asked.api, asked.base_url, body, asked.model), attempt)
 
 
 @mutants.client(kind="retry-after-misread", fails=(*_OUTCOME,))
-class RetryAfterCrash(Client):
+class RetryAfterCrash(HttpClient):
     """Reads `retry-after` as a number, and fails if it is something else."""
 
     def compute_wait(self, retry_after: str | None, attempt: int) -> float:
@@ -197,7 +197,7 @@ class RetryAfterCrash(Client):
 
 
 @mutants.client(_ONE, kind="retry-after-misread", fails=_OUTCOME)
-class SleepsOnWords(Client):
+class SleepsOnWords(HttpClient):
     """Takes a `retry-after` that it does not understand for a very long time."""
 
     def compute_wait(self, retry_after: str | None, attempt: int) -> float:
@@ -205,12 +205,12 @@ class SleepsOnWords(Client):
 
 
 @mutants.client(kind="answers-mixed", fails=_OUTCOME)
-class BufferShared(Client):
+class BufferShared(HttpClient):
     """Decodes all answers of a client with the buffer of the last one."""
 
-    last: Reading | None = None
+    last: AnswerReader | None = None
 
-    def read(self, response: httpx.Response, asked: Asked) -> Reading:
+    def read(self, response: httpx.Response, asked: AnswerRequest) -> AnswerReader:
         reading = super().read(response, asked)
         if self.last is not None:
             self.last.decoder = reading.decoder
@@ -219,26 +219,26 @@ class BufferShared(Client):
 
 
 @mutants.client(kind="answers-mixed", fails=_OUTCOME)
-class DecoderKept(Client):
+class DecoderKept(HttpClient):
     """Reads the next answer with the decoder of the one before."""
 
     decoder: Any = None
 
-    def read(self, response: httpx.Response, asked: Asked) -> Reading:
+    def read(self, response: httpx.Response, asked: AnswerRequest) -> AnswerReader:
         reading = super().read(response, asked)
         reading.decoder = self.decoder = self.decoder or reading.decoder
         return reading
 
 
 @mutants.client(kind="reads-ahead", fails=("**:buffer.bounded",))
-class ReadsAhead(Client):
+class ReadsAhead(HttpClient):
     """Reads the answer in the background, into a list without a limit."""
 
-    def read(self, response: httpx.Response, asked: Asked) -> Reading:
+    def read(self, response: httpx.Response, asked: AnswerRequest) -> AnswerReader:
         return _ReadAhead(response, asked)
 
 
-class _ReadAhead(Reading):
+class _ReadAhead(AnswerReader):
     async def chunks(self) -> AsyncIterator[bytes]:
         read: asyncio.Queue[bytes] = asyncio.Queue()
         task = asyncio.create_task(self._fill(read))

@@ -465,7 +465,7 @@ class FirstFinishEnds(OpenaiChatDecoder):
 
 @mutants.decoder(kind="end-too-early", fails=(*CONTENT, "**:invariant.**"))
 class CallsFlushedAtStop(OpenaiChatDecoder):
-    """Ends the calls at the reason `stop`, and drops the fragments behind it."""
+    """Ends the calls at the reason `stop`, and drops the fragments after it."""
 
     def read_finish(self, finish: str, *, failed: bool = False) -> None:
         super().read_finish(finish, failed=failed)

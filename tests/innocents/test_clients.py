@@ -17,7 +17,7 @@ from streamconform.run.blame import Blame
 from streamconform.run.plan import ImplementationPlan
 from streamconform.run.pool import build_result
 from streamconform_client.adapter import CONTROLS, adapter_for
-from streamconform_client.client import Client
+from streamconform_client.client import HttpClient
 from streamconform_dev.selftest.behavior import perform
 
 from .. import bundled_suite
@@ -26,15 +26,15 @@ AT_ONCE = 4
 """How many scripts are performed at the same time."""
 
 
-class NeverRetries(Client):
+class NeverRetries(HttpClient):
     retries = 0
 
 
-class RetriesOnce(Client):
+class RetriesOnce(HttpClient):
     retries = 1
 
 
-class RetriesAtOnce(Client):
+class RetriesAtOnce(HttpClient):
     """Waits for nothing before a retry."""
 
     def compute_wait(self, retry_after, attempt):
@@ -42,7 +42,7 @@ class RetriesAtOnce(Client):
         return 0.0
 
 
-class OneConnectionEach(Client):
+class OneConnectionEach(HttpClient):
     """Keeps no connection."""
 
     def make_http(self):

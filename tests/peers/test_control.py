@@ -161,7 +161,7 @@ def test_a_pause_ends_when_the_server_answers():
 
 def test_several_answers_are_read_with_the_same_adapter_and_only_the_first_is_left():
     def adapter(run):
-        return {"left": control.is_left(run)}
+        return {"left": control.stops_early(run)}
 
     answering = control.answer_each(adapter)
     assert answering(make_run(at_once=2)) == {"outcomes": [{"left": False}] * 2}

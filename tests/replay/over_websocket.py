@@ -1,4 +1,4 @@
-"""The reference behind clients of WebSockets, as adapters: `python:over_websocket:adapter` and `:lazy`.
+"""Clients of WebSockets that use the reference, as adapters: `python:over_websocket:adapter` and `:lazy`.
 
 wsproto makes the handshake, masks, and answers pings; the reference reads the same bytes by itself.
 """

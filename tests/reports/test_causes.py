@@ -395,7 +395,7 @@ EXAMPLES: list[tuple[str, TrialResult]] = [
     ("Sends a wrong `headers.authorization`", one("headers.authorization", "a", "b")),
     ("Sends a wrong `body.messages`", one("request.body.messages.2.role", "tool", "user")),
     (
-        "Leaves the connection of an answer open that nobody reads any more",
+        "Does not close the connection of an answer that it leaves",
         one("connection.closed", message="the client did not close the connection"),
     ),
     (

@@ -33,7 +33,7 @@ _CALLS: Final = (*_DELTA, "tool_calls")
 _ARGUMENTS: Final = (*_CALLS, 0, "function", "arguments")
 
 
-class Fragment(NamedTuple):
+class CallFragment(NamedTuple):
     """An entry of `tool_calls`, with its place in the answer."""
 
     call: int
@@ -45,10 +45,10 @@ class Fragment(NamedTuple):
     entry: Json
 
 
-Change = Callable[[Fragment], Sequence[Json]]
-Calls = Mapping[int, Sequence[Fragment]]
+Change = Callable[[CallFragment], Sequence[Json]]
+Calls = Mapping[int, Sequence[CallFragment]]
 """The fragments of each call, by its position in the answer."""
-Accept = Callable[[Sequence[Fragment]], bool]
+Accept = Callable[[Sequence[CallFragment]], bool]
 
 
 def _rewrite(change: Change, accept: Accept = bool) -> Rewrite:
@@ -64,7 +64,7 @@ def _rewrite(change: Change, accept: Accept = bool) -> Rewrite:
     return rewrite
 
 
-def _replace_entries(payload: Payload, left: Iterable[Fragment], change: Change) -> Payload:
+def _replace_entries(payload: Payload, left: Iterable[CallFragment], change: Change) -> Payload:
     entries = as_objects(read_at(payload, _CALLS))
     if not entries:
         return payload
@@ -72,10 +72,10 @@ def _replace_entries(payload: Payload, left: Iterable[Fragment], change: Change)
     return set_at(payload, _CALLS, [entry for fragment in fragments for entry in change(fragment)])
 
 
-def _read_fragments(payloads: Payloads) -> Sequence[Fragment] | None:
+def _read_fragments(payloads: Payloads) -> Sequence[CallFragment] | None:
     """Return the fragments of all calls in order, or None if some call is not as OpenAI sends it."""
-    found: list[Fragment] = []
-    calls: dict[int, list[Fragment]] = {}
+    found: list[CallFragment] = []
+    calls: dict[int, list[CallFragment]] = {}
     for payload in payloads:
         choices = as_objects(payload.get("choices"))
         if len(choices) > 1 or any(choice.get("index") != 0 for choice in choices):
@@ -91,7 +91,7 @@ def _read_fragments(payloads: Payloads) -> Sequence[Fragment] | None:
             first = earlier[0].entry if earlier else dict(entry)
             if not (isinstance(first["id"], str) and isinstance(first["function"]["name"], str)):
                 return None
-            fragment = Fragment(list(calls).index(index), len(earlier), first, dict(entry))
+            fragment = CallFragment(list(calls).index(index), len(earlier), first, dict(entry))
             earlier.append(fragment)
             found.append(fragment)
     ids = [fragments[0].entry["id"] for fragments in calls.values()]
@@ -99,22 +99,22 @@ def _read_fragments(payloads: Payloads) -> Sequence[Fragment] | None:
     return found if is_regular else None
 
 
-def _are_in_turn(fragments: Sequence[Fragment]) -> bool:
+def _are_in_turn(fragments: Sequence[CallFragment]) -> bool:
     """Return whether each call ends before the next one begins."""
     order = [fragment.call for fragment in fragments]
     return bool(order) and order == sorted(order)
 
 
-def _are_several_in_turn(fragments: Sequence[Fragment]) -> bool:
+def _are_several_in_turn(fragments: Sequence[CallFragment]) -> bool:
     return _are_in_turn(fragments) and fragments[-1].call > 0
 
 
-def _are_several_whole_in_turn(fragments: Sequence[Fragment]) -> bool:
+def _are_several_whole_in_turn(fragments: Sequence[CallFragment]) -> bool:
     # An id under several indexes may also be one call, whose arguments are in all of them.
     return _are_several_in_turn(fragments) and _do_parse(fragments)
 
 
-def _do_parse(fragments: Sequence[Fragment]) -> bool:
+def _do_parse(fragments: Sequence[CallFragment]) -> bool:
     """Return whether the joined arguments of each call are JSON."""
     texts: dict[int, str] = {}
     for fragment in fragments:
@@ -131,7 +131,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _have_second_fragments(fragments: Sequence[Fragment]) -> bool:
+def _have_second_fragments(fragments: Sequence[CallFragment]) -> bool:
     """Return whether every call has a second fragment, for what the first one does not say."""
     calls = {fragment.call for fragment in fragments}
     return bool(calls) and {fragment.call for fragment in fragments if fragment.number == 1} == calls
@@ -141,12 +141,12 @@ def _set_name(entry: Json, name: str | None) -> Json:
     return {**entry, "function": {**as_object(entry.get("function")), "name": name}}
 
 
-def _get_name(fragment: Fragment) -> str:
+def _get_name(fragment: CallFragment) -> str:
     name: str = fragment.first["function"]["name"]
     return name
 
 
-def _rotate_id(fragment: Fragment) -> Sequence[Json]:
+def _rotate_id(fragment: CallFragment) -> Sequence[Json]:
     suffix = f"_{fragment.number}" if fragment.number else ""
     return ({**fragment.entry, "id": fragment.first["id"] + suffix},)
 
@@ -158,36 +158,36 @@ def _share_ids(payloads: Payloads) -> Rewritten | None:
         return None
     id_ = known[0].entry["id"]
 
-    def share(fragment: Fragment) -> Sequence[Json]:
+    def share(fragment: CallFragment) -> Sequence[Json]:
         return ({**fragment.entry, "id": id_} if fragment.number == 0 else fragment.entry,)
 
     return _rewrite(share, _are_several_whole_in_turn)(payloads)
 
 
-def _leave_bare(fragment: Fragment) -> Sequence[Json]:
+def _leave_bare(fragment: CallFragment) -> Sequence[Json]:
     return (fragment.entry if fragment.number == 0 else drop(fragment.entry, "index", "id"),)
 
 
-def _repeat_name(fragment: Fragment) -> Sequence[Json]:
+def _repeat_name(fragment: CallFragment) -> Sequence[Json]:
     return (_set_name(fragment.entry, _get_name(fragment)),)
 
 
-def _empty_later_name(fragment: Fragment) -> Sequence[Json]:
+def _empty_later_name(fragment: CallFragment) -> Sequence[Json]:
     return (_set_name(fragment.entry, "") if fragment.number else fragment.entry,)
 
 
-def _write_later_nulls(fragment: Fragment) -> Sequence[Json]:
+def _write_later_nulls(fragment: CallFragment) -> Sequence[Json]:
     return ({**_set_name(fragment.entry, None), "id": None} if fragment.number else fragment.entry,)
 
 
-def _name_late(fragment: Fragment) -> Sequence[Json]:
+def _name_late(fragment: CallFragment) -> Sequence[Json]:
     entry = fragment.entry
     if fragment.number == 0:
         return ({**entry, "function": drop(entry["function"], "name")},)
     return (_set_name(entry, _get_name(fragment)) if fragment.number == 1 else entry,)
 
 
-def _split_name(fragment: Fragment) -> Sequence[Json]:
+def _split_name(fragment: CallFragment) -> Sequence[Json]:
     name = _get_name(fragment)
     if fragment.number > 1:
         return (fragment.entry,)
@@ -195,7 +195,7 @@ def _split_name(fragment: Fragment) -> Sequence[Json]:
     return (_set_name(fragment.entry, name[middle:] if fragment.number else name[:middle]),)
 
 
-def _have_names_to_split(fragments: Sequence[Fragment]) -> bool:
+def _have_names_to_split(fragments: Sequence[CallFragment]) -> bool:
     """Return whether each first fragment can be followed by the rest of its name, before any arguments."""
     if not _have_second_fragments(fragments):
         return False
@@ -209,7 +209,7 @@ def _have_names_to_split(fragments: Sequence[Fragment]) -> bool:
     return True
 
 
-def _split_entry(fragment: Fragment) -> Sequence[Json]:
+def _split_entry(fragment: CallFragment) -> Sequence[Json]:
     """Send the arguments of an entry in two entries of one chunk."""
     function = as_object(fragment.entry.get("function"))
     text = function.get("arguments") or ""
@@ -252,7 +252,7 @@ def _list_members(value: Any) -> set[str]:
 
 
 def _stop_behind_pieces(payload: Payload) -> Sequence[Payload]:
-    """Send another chunk, which has only a reason, behind each piece of the answer."""
+    """Send another chunk, which has only a reason, after each piece of the answer."""
     choices = as_objects(payload.get("choices"))
     if len(choices) != 1 or choices[0].get("index") != 0 or choices[0].get("finish_reason"):
         return (payload,)

@@ -122,7 +122,7 @@ def _is_of_arguments(payload: Payload, end: str) -> bool:
 
 
 def _end_unknown_item(payloads: Payloads) -> Rewritten | None:
-    """End a message that never began, behind the last call of an answer that has only calls."""
+    """End a message that never began, after the last call of an answer that has only calls."""
     ended = [number for number, payload in enumerate(payloads) if payload.get("type") == _DONE]
     items = [as_object(payloads[number].get("item")) for number in ended]
     if not items or any(item.get("type") != "function_call" for item in items):

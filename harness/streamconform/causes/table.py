@@ -443,7 +443,7 @@ ROWS: Final[tuple[Row, ...]] = (
         r"connection\.closed",
         "",
         "connection-left-open",
-        "Leaves the connection of an answer open that nobody reads any more",
+        "Does not close the connection of an answer that it leaves",
         KEEPS_BILLING,
     ),
     Row(

@@ -75,7 +75,7 @@ class _Base(NamedTuple):
 
 
 def grow(api: str, body: bytes, growth: Growth) -> Iterator[bytes]:
-    """Yield the pieces of the body that `growth` makes of a short one."""
+    """Yield the pieces of the body that `growth` makes from a short one."""
     base = _read_base(APIS[api], body)
     match growth.what:
         case "text":

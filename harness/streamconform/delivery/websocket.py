@@ -65,7 +65,8 @@ def _fragment_all(stream: Stream) -> tuple[bytes, ...]:
     """Return every message in several frames, with a ping after the first one of a few messages."""
     step = -(-len(stream.frames) // _PINGS)
     count = itertools.count()
-    return (*_frame(stream, lambda payload: _fragment(payload, pings=next(count) % step == 0)), *_end(stream))
+    fragments = _frame(stream, lambda payload: _fragment(payload, has_ping=next(count) % step == 0))
+    return (*fragments, *_end(stream))
 
 
 def _frame(
@@ -80,9 +81,9 @@ def _frame(
             yield from encode(payload)
 
 
-def _fragment(payload: bytes, *, pings: int) -> tuple[bytes, ...]:
+def _fragment(payload: bytes, *, has_ping: bool) -> tuple[bytes, ...]:
     first, *rest = encode_fragments(tuple(_split_payload(payload)))
-    return (first, *[encode_frame(b"between fragments", PING)] * pings, *rest)
+    return (first, *([encode_frame(b"between fragments", PING)] if has_ping else []), *rest)
 
 
 def _split_payload(payload: bytes) -> Iterator[bytes]:

@@ -99,9 +99,12 @@ def _explain_unbounded(log: Sequence[LogEntry]) -> str | None:
     after = next((entry for entry in log[paused:] if entry.event in ("accepted", "full", "closed")), None)
     match after:
         case LogEntry("accepted", detail=taken):
-            return f"the client took {taken} bytes while nobody read them"
+            return f"the client took {taken} bytes while the application was not reading"
         case LogEntry("closed"):
-            return "the client closed the connection while nobody read: a slow reader loses the answer"
+            return (
+                "the client closed the connection while the application was not reading: "
+                "a slow reader loses the answer"
+            )
         case _:
             return None
 
@@ -153,21 +156,16 @@ def _check_requests(trial: Behavior, log: Sequence[LogEntry], outcomes: Sequence
     """Yield the checks on the number of requests, and on their bodies."""
     case = trial.case
     requests = [entry for entry in log if entry.event == "request"]
-    most = case.expect.requests or MAX_REQUESTS
-    if not case.expect.unrepeated and (case.expect.requests or case.control.retries):
-        is_over = len(requests) > most
-        message = (
-            f"{format_count(len(requests), 'request')} for {format_count(case.control.answers, 'answer')}"
-        )
-        yield check_rule(
-            "requests.count", trial.level, message if is_over else None, expected=most, got=len(requests)
-        )
+    count, most = len(requests), case.expect.requests or MAX_REQUESTS
+    message = f"{format_count(count, 'request')} for {format_count(case.control.answers, 'answer')}"
+    is_over = count > most
     if case.expect.unrepeated:
         # A client may start again if it does not show the first part twice; `outcome.…` says whether it does.
-        is_over = len(requests) > 1 and not any(outcome.status == "complete" for outcome in outcomes)
-        message = f"{format_count(len(requests), 'request')}, {HAD_BEGUN}"
+        most, message = 1, f"{format_count(count, 'request')}, {HAD_BEGUN}"
+        is_over = count > 1 and not any(outcome.status == "complete" for outcome in outcomes)
+    if case.expect.unrepeated or case.expect.requests or case.control.retries:
         yield check_rule(
-            "requests.count", trial.level, message if is_over else None, expected=1, got=len(requests)
+            "requests.count", trial.level, message if is_over else None, expected=most, got=count
         )
     if case.control.retries is not None:
         bodies = {entry.detail for entry in requests}

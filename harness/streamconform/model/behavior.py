@@ -30,18 +30,18 @@ class Control(Struct, frozen=True, omit_defaults=True):
         return self.at_once or self.times or 1
 
 
-class Step(Struct, frozen=True):
+class ScriptStep(Struct, frozen=True):
     """One step of a reply; `send` has the number of frames sent so far, `wait` what it waits for."""
 
     name: StepName
     amount: Amount | Literal["answer", "requests", "pause"] | None = None
 
 
-class Reply(Struct, frozen=True):
+class ScriptedReply(Struct, frozen=True):
     """What the server does with a request: the head of an answer, unless it never answers, and the steps."""
 
     stream: str
-    steps: tuple[Step, ...]
+    steps: tuple[ScriptStep, ...]
     status: int | None = None
     """The status, if it is not that of the recorded answer."""
     headers: Mapping[str, str] = {}
@@ -52,7 +52,7 @@ class Reply(Struct, frozen=True):
     @property
     def is_whole(self) -> bool:
         """Return whether the server sends the whole answer and its end."""
-        return self.status is None and self.steps[-2:] == (Step("send", "all"), Step("end"))
+        return self.status is None and self.steps[-2:] == (ScriptStep("send", "all"), ScriptStep("end"))
 
 
 LogEvent = Literal[

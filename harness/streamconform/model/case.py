@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, get_args
 
 from msgspec import Struct
 
-from streamconform.model.behavior import Control, Reply
+from streamconform.model.behavior import Control, ScriptedReply
 from streamconform.model.cassette import Cassette, Transport
 from streamconform.model.growth import Growth
 from streamconform.model.leaf import AnyOf, Leaf, Literally
@@ -213,7 +213,7 @@ class BehaviorCase(CaseHead):
     """The answers that the server can give, by role: `text`, `call`, `error`."""
     halves: Mapping[str, int]
     """By role, the number of frames in the first half of the stream."""
-    replies: tuple[Reply, ...]
+    replies: tuple[ScriptedReply, ...]
     """What the server does with each request, in the order in which they arrive."""
     expect: BehaviorExpectation
 
@@ -223,7 +223,7 @@ class BehaviorCase(CaseHead):
         roles = (reply.stream for reply in self.replies if reply.stream != "error")
         return self.streams[next(roles, "text")]
 
-    def find_reply(self, number: int) -> Reply:
+    def find_reply(self, number: int) -> ScriptedReply:
         """Return the reply to a request, counted from 1.
 
         After the last, the first follows if the client is asked for several answers, or else the last again.

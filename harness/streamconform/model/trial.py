@@ -57,6 +57,34 @@ UPGRADED: Final[Mapping[str, str]] = {"connection": "Upgrade", "upgrade": WEBSOC
 """The headers that accept a handshake, without those that depend on the request."""
 _OLD_ID: Final = re.compile(rf"@({'|'.join(OLD_NAMES)})(?=[:.]|$)")
 
+_OF_SERVERS: Final = (
+    Delivery("half-pairs", "should", "deltas that end and begin with half of a surrogate pair"),
+    Delivery("empty-deltas", "must", "an empty delta before every delta"),
+    Delivery("ids-absent", "should", "no ids of calls or items"),
+    Delivery("ids-empty", "should", "an empty id in every fragment of a call"),
+    Delivery("ids-repeated", "should", "the id in every fragment of a call"),
+    Delivery("ids-rotate", "should", "a new id of the same call or item in every fragment or event"),
+    Delivery("ids-shared", "should", "the same id for every call"),
+    Delivery("nulls-repeated", "should", "a null id and name in all fragments of a call but the first"),
+    Delivery("indexes-absent", "should", "no indexes of calls or items"),
+    Delivery("indexes-from-one", "should", "indexes that begin at 1"),
+    Delivery("indexes-shared", "should", "index 0 for every call"),
+    Delivery("names-repeated", "should", "the name in every fragment of a call"),
+    Delivery("names-empty", "should", "an empty name in all fragments of a call but the first"),
+    Delivery("names-late", "should", "the name in the second fragment of a call"),
+    Delivery("names-in-pieces", "may", "half of the name in each of the first two fragments of a call"),
+    Delivery("fragments-bare", "should", "neither index nor id in all fragments of a call but the first"),
+    Delivery("deltas-absent", "should", "the arguments of calls only in the events that end them"),
+    Delivery("ends-absent", "should", "no ends of blocks"),
+    Delivery("ends-late", "should", "the ends of all blocks after the last block"),
+    Delivery("ends-twice", "should", "the end of every block twice"),
+    Delivery("ends-unknown", "should", "the end of an item that never began"),
+    Delivery("reasons-early", "should", "the reason `stop` in or after every piece of the answer"),
+    Delivery("fragments-together", "should", "two fragments of one call in each chunk"),
+)
+VARIANTS: Final = tuple(delivery.name for delivery in _OF_SERVERS)
+"""Deliveries in frames that some servers of an API send; `Api.variants` says which, and at which level."""
+
 DELIVERIES: Final[Mapping[str, Delivery]] = {
     delivery.name: delivery
     for delivery in (
@@ -84,34 +112,9 @@ DELIVERIES: Final[Mapping[str, Delivery]] = {
         Delivery(LARGE, "must", "over a WebSocket, with one message above 1 MiB", EVENTS),
         Delivery("cr", "may", "every line ends in CR", SSE),
         Delivery(WINDOWS, "must", "one byte per chunk near places where parsers go wrong, else uncut", ANY),
-        Delivery("half-pairs", "should", "deltas that end and begin with half of a surrogate pair"),
-        Delivery("empty-deltas", "must", "an empty delta before every delta"),
-        Delivery("ids-absent", "should", "no ids of calls or items"),
-        Delivery("ids-empty", "should", "an empty id in every fragment of a call"),
-        Delivery("ids-repeated", "should", "the id in every fragment of a call"),
-        Delivery("ids-rotate", "should", "a new id of the same call or item in every fragment or event"),
-        Delivery("ids-shared", "should", "the same id for every call"),
-        Delivery("nulls-repeated", "should", "a null id and name in all fragments of a call but the first"),
-        Delivery("indexes-absent", "should", "no indexes of calls or items"),
-        Delivery("indexes-from-one", "should", "indexes that begin at 1"),
-        Delivery("indexes-shared", "should", "index 0 for every call"),
-        Delivery("names-repeated", "should", "the name in every fragment of a call"),
-        Delivery("names-empty", "should", "an empty name in all fragments of a call but the first"),
-        Delivery("names-late", "should", "the name in the second fragment of a call"),
-        Delivery("names-in-pieces", "may", "half of the name in each of the first two fragments of a call"),
-        Delivery("fragments-bare", "should", "neither index nor id in all fragments of a call but the first"),
-        Delivery("deltas-absent", "should", "the arguments of calls only in the events that end them"),
-        Delivery("ends-absent", "should", "no ends of blocks"),
-        Delivery("ends-late", "should", "the ends of all blocks behind the last one"),
-        Delivery("ends-twice", "should", "the end of every block twice"),
-        Delivery("ends-unknown", "should", "the end of an item that never began"),
-        Delivery("reasons-early", "should", "the reason `stop` in or behind every piece of the answer"),
-        Delivery("fragments-together", "should", "two fragments of one call in each chunk"),
+        *_OF_SERVERS,
     )
 }
-
-VARIANTS: Final = tuple(DELIVERIES)[tuple(DELIVERIES).index(WINDOWS) + 1 :]
-"""Deliveries in frames that some servers of an API send; `Api.variants` says which, and at which level."""
 
 SAMPLED: Final = ("bom", "no-space", "multiline-data")
 """Standard deliveries that run for only one case per API: a client supports them in all streams or none."""
@@ -255,15 +258,15 @@ class Trial:
         return b"".join(self.chunks)
 
 
-class Call(Struct, frozen=True):
-    """The only trial of a case without bytes; it has the attributes of `Trial` that do not require bytes."""
+class OnlyTrial(Struct, frozen=True):
+    """The only trial of a case; it has the attributes of `Trial` that do not require bytes."""
 
-    case: CallCase
+    case: CallCase | BehaviorCase
     transport: ClassVar[Transport] = "http"
 
     @property
     def delivery(self) -> None:
-        """Return None: there is no delivery."""
+        """Return None: there is no delivery, or a script delivers the bytes."""
         return
 
     @property
@@ -273,8 +276,14 @@ class Call(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """Return `common/topic/case`."""
+        """Return `api/topic/case`, or `common/topic/case`."""
         return self.case.id
+
+
+class Call(OnlyTrial, frozen=True):
+    """The trial of a case without bytes."""
+
+    case: CallCase
 
 
 class RoundTrip(Struct, frozen=True):
@@ -304,26 +313,10 @@ class RoundTrip(Struct, frozen=True):
         return f"{self.case.id}@{self.delivery}"
 
 
-class Behavior(Struct, frozen=True):
-    """The only trial of a case about behavior; it has the attributes of `Trial` that do not require bytes."""
+class Behavior(OnlyTrial, frozen=True):
+    """The trial of a case about behavior."""
 
     case: BehaviorCase
-    transport: ClassVar[Transport] = "http"
-
-    @property
-    def delivery(self) -> None:
-        """Return None: the script delivers the bytes."""
-        return
-
-    @property
-    def level(self) -> Level:
-        """Return the level of the case."""
-        return self.case.level
-
-    @property
-    def id(self) -> str:
-        """Return `api/topic/case`."""
-        return self.case.id
 
     @property
     def barrier(self) -> Trial:

@@ -21,7 +21,7 @@ from msgspec import structs
 from streamconform.adapters.interface import ServerRecord
 from streamconform.adapters.protocol import CONTINUE
 from streamconform.apis import APIS
-from streamconform.model.behavior import LogEntry, LogEvent, Reply, Step
+from streamconform.model.behavior import LogEntry, LogEvent, ScriptedReply, ScriptStep
 from streamconform.model.case import BehaviorCase, Case
 from streamconform.model.trial import Behavior
 from streamconform.replay import reply as http_reply
@@ -203,7 +203,7 @@ class _Play:
     def __init__(
         self,
         exchange: ScriptedExchange,
-        reply: Reply,
+        reply: ScriptedReply,
         stream: Case,
         half: int | None,
         connection: int,
@@ -263,7 +263,7 @@ class _Play:
                 self._exchange.note("data", self._number, self._request, len(data))
         self._exchange.note_closed(self._number)
 
-    async def _do(self, step: Step, following: Step | None, connection: ClientConnection) -> bool:
+    async def _do(self, step: ScriptStep, following: ScriptStep | None, connection: ClientConnection) -> bool:
         """Do one step and return whether it is the last one."""
         match step.name:
             case "send":
@@ -357,9 +357,9 @@ class _Play:
                 if not done:
                     exchange.note("full", self._number, self._request, taken)
                     exchange.let_continue()
-                await writing
-                if not done:
+                    await writing
                     return
+                writing.result()
                 taken += len(block)
             if taken >= size:
                 exchange.note("accepted", self._number, self._request, taken)

@@ -9,7 +9,7 @@ from typing import Final
 
 from streamconform.apis import APIS
 from streamconform.apis.api import CANNED_TEXT
-from streamconform.model.behavior import Control, Reply, Step
+from streamconform.model.behavior import Control, ScriptedReply, ScriptStep
 from streamconform.model.case import NOTHING_EXPECTED, BehaviorCase, BehaviorExpectation, Case
 from streamconform.model.trial import AS_IS, Behavior
 from streamconform.replay.endpoints import read_target
@@ -20,7 +20,7 @@ from streamconform.suite.documents import take_document
 from streamconform.suite.expand import make_trial
 
 CUT: Final = "cut-after-frame"
-_REST: Final = (Step("send", "all"), Step("end"))
+_REST: Final = (ScriptStep("send", "all"), ScriptStep("end"))
 PRICING: Final = {"input": "3.00", "output": "15.00"}
 
 
@@ -54,11 +54,16 @@ def load_document(api: str) -> SampleStream:
 def make_script(api: str, control: Control) -> Behavior:
     """Return a script with whole answers, which asks a client for `control`."""
     text = load_streams(api)[0].trial.case
-    steps: tuple[Step, ...] = _REST
+    steps: tuple[ScriptStep, ...] = _REST
     if control.stop is not None:
-        steps = (Step("send", "all-but-last"), Step("wait", "answer"), *_REST)
+        steps = (ScriptStep("send", "all-but-last"), ScriptStep("wait", "answer"), *_REST)
     elif control.pause is not None:
-        steps = (Step("send", "all-but-last"), Step("wait", "pause"), Step("flood", 0), *_REST)
+        steps = (
+            ScriptStep("send", "all-but-last"),
+            ScriptStep("wait", "pause"),
+            ScriptStep("flood", 0),
+            *_REST,
+        )
     case = BehaviorCase(
         id=f"{api}/smoke/control",
         title="control",
@@ -66,7 +71,7 @@ def make_script(api: str, control: Control) -> Behavior:
         control=control,
         streams={"text": text},
         halves={},
-        replies=(Reply("text", steps),),
+        replies=(ScriptedReply("text", steps),),
         expect=BehaviorExpectation(),
     )
     return Behavior(case)

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from msgspec import convert
 
-from streamconform.model.behavior import Control, Reply, Step
+from streamconform.model.behavior import Control, ScriptedReply, ScriptStep
 from streamconform.model.case import (
     NOTHING_EXPECTED,
     AnyCase,
@@ -167,7 +167,7 @@ def _join_answers(
     )
 
 
-_ALL: Final = (Step("send", "all"), Step("end"))
+_ALL: Final = (ScriptStep("send", "all"), ScriptStep("end"))
 
 
 def _build_behavior(
@@ -188,9 +188,9 @@ def _build_behavior(
     )
 
 
-def _parse_reply(reply: Mapping[str, Any]) -> Reply:
+def _parse_reply(reply: Mapping[str, Any]) -> ScriptedReply:
     steps = tuple(map(_parse_step, reply["steps"])) if "steps" in reply else _ALL
-    return Reply(
+    return ScriptedReply(
         reply.get("stream", "error" if "status" in reply else "text"),
         steps,
         reply.get("status"),
@@ -199,6 +199,6 @@ def _parse_reply(reply: Mapping[str, Any]) -> Reply:
     )
 
 
-def _parse_step(step: str | Mapping[str, Any]) -> Step:
+def _parse_step(step: str | Mapping[str, Any]) -> ScriptStep:
     name, amount = (step, None) if isinstance(step, str) else next(iter(step.items()))
-    return convert({"name": name, "amount": amount}, Step)
+    return convert({"name": name, "amount": amount}, ScriptStep)

@@ -50,11 +50,13 @@ def adapter(run: Any) -> dict[str, Any]:
         if control.is_cancelled(run):
             manager = get_client(run, anthropic.AsyncAnthropic).messages.stream(**keywords)
             answers.append(Answer())
-            entered = control.Entered(manager, lambda stream, event: answers[-1].add(event, stream))
+            entered = control.ContextStream(manager, lambda stream, event: answers[-1].add(event, stream))
             control.read(run, [], build, None, lambda: entered)
             return build()
         with messages.stream(**keywords) as stream:
-            read_stream(stream, answers, control.watch(run, stream, build), is_whole=not control.is_left(run))
+            read_stream(
+                stream, answers, control.watch(run, stream, build), is_whole=not control.stops_early(run)
+            )
     return build()
 
 

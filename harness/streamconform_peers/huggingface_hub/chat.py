@@ -34,7 +34,7 @@ def adapter(run: Any) -> dict[str, Any]:
     keywords = build_keywords(client.chat_completion, request)
     chunks: list[Any] = []
     # A client that answers several times is not closed after the first one.
-    with nullcontext() if control.is_asked(run) else client, ExceptionKeeper(describe_error) as kept:
+    with nullcontext() if control.has_control(run) else client, ExceptionKeeper(describe_error) as kept:
         if not run.stream:
             chunks.append(client.chat_completion(**keywords))
         else:

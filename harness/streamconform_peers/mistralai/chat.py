@@ -90,7 +90,7 @@ def _request(run: Any, answers: list[Any], build: control.Build) -> None:
     keywords["server_url"] = run.base_url
     if not run.stream:
         answers.append(chat.complete(**keywords))
-    elif control.is_left(run):
+    elif control.stops_early(run):
         control.read(
             run, answers, build, lambda: chat.stream(**keywords), lambda: chat.stream_async(**keywords)
         )

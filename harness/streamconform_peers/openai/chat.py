@@ -67,10 +67,10 @@ def _stream(run: Any, request: dict[str, Any]) -> tuple[Any, ExceptionKeeper]:
     with ExceptionKeeper(describe_error) as kept:
         if control.is_cancelled(run):
             cancelled = get_async_client(run).chat.completions.stream(**keywords)
-            control.read(run, events, build, None, lambda: control.Entered(cancelled))
+            control.read(run, events, build, None, lambda: control.ContextStream(cancelled))
             return get_snapshot(), kept
         with chat.stream(**keywords) as stream:
             control.read(run, events, build, lambda: stream)
-            if not control.is_left(run):
+            if not control.stops_early(run):
                 return stream.get_final_completion(), kept
     return get_snapshot(), kept

@@ -23,7 +23,7 @@ LIMITS: Final = ResponsesWebSocketLimits(
     max_lanes=4, max_events_per_lane=2**20, max_events=2**20, max_bytes_per_lane=2**30, max_bytes=2**30
 )
 OPTIONS: Final[Any] = {"close_timeout": 1}
-"""The library waits ten seconds for an answer to its close frame, behind messages that are not read."""
+"""The library waits ten seconds for the server's close frame, which comes after unread messages."""
 
 
 def run_raw(run: Any) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def _stream(run: Any, request: dict[str, Any]) -> tuple[list[Any], Any, Exceptio
     with ExceptionKeeper(describe_error) as kept:
         if control.is_cancelled(run):
             cancelled = get_async_client(run).responses.stream(**keywords)
-            control.read(run, events, build, None, lambda: control.Entered(cancelled))
+            control.read(run, events, build, None, lambda: control.ContextStream(cancelled))
             return events, None, kept
         with responses.stream(**keywords) as stream:
             control.read(run, events, build, lambda: stream)

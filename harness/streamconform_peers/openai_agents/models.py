@@ -41,7 +41,7 @@ def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of a run; for a conversation with several answers, also that of the first one."""
     answers: list[list[Any]] = []
     with ExceptionKeeper(describe_error) as kept:
-        if control.is_asked(run):
+        if control.has_control(run):
             answers.append([])
             control.read(
                 run,

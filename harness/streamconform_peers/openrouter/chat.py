@@ -51,7 +51,7 @@ def adapter(run: Any) -> dict[str, Any]:
         return convert_chunks(chunks, kept, EXPOSED)
 
     with ExceptionKeeper(describe_error) as kept:
-        if control.is_left(run):
+        if control.stops_early(run):
             control.read(run, chunks, build, lambda: send(**keywords), lambda: chat.send_async(**keywords))
         else:
             with send(**keywords) as stream:

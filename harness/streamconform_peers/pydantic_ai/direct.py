@@ -78,7 +78,7 @@ def _run_model(
         model = build_model(run)
         if (run.conversation or {}).get("stream") is False:
             response, whole = model_request_sync(model, history, **options), True
-        elif control.is_asked(run):
+        elif control.has_control(run):
             return _run_async(run, lambda: model_request_stream(model, history, **options))
         else:
             with model_request_stream_sync(model, history, **options) as stream:
@@ -103,11 +103,11 @@ def _run_async(run: Any, open_stream: Callable[[], Any]) -> tuple[dict[str, Any]
         return _build_outcome(get_response(), kept.error, whole=whole)
 
     def enter() -> Any:
-        return control.Entered(open_stream(), lambda stream, _: stream, "cancel")
+        return control.ContextStream(open_stream(), lambda stream, _: stream, "cancel")
 
     with ExceptionKeeper(describe_error) as kept:
         control.read(run, streams, build, None, enter)
-        whole = not control.is_left(run)
+        whole = not control.stops_early(run)
     return build(), get_response()
 
 

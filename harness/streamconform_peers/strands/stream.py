@@ -44,7 +44,7 @@ def adapter(run: Any) -> dict[str, Any]:
     """Return the outcome of a run; for a conversation with several answers, also that of the first one."""
     answers: list[Answer] = []
     with ExceptionKeeper(_describe_error) as kept:
-        if control.is_asked(run):
+        if control.has_control(run):
             answers.append(Answer())
             control.read(
                 run,

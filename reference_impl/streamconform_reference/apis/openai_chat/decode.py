@@ -12,8 +12,8 @@ Undocumented behavior, and differences between servers:
   the reason there, and some servers send more content and another reason. The answer therefore stays open
   until `[DONE]` or the end of the body, and the last of several reasons wins.
 - A call ends at the reason, so that the client's next step never waits for usage. `stop` ends no call,
-  because proxies send it behind every chunk (1jehuang/jcode#1326); the call then ends with the answer, or
-  where the stream breaks behind the reason.
+  because proxies send it after every chunk (1jehuang/jcode#1326); the call then ends with the answer, or
+  where the stream breaks after the reason.
 - `finish_reason: ""` (SGLang) counts as null. `stop` may follow tool calls and refusals. A reason that names
   a failure makes the answer an error even if no error object follows.
 - Choices other than 0 are ignored, and so are chunks without `choices` (guardrails, Azure's filters). A
