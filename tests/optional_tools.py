@@ -29,6 +29,7 @@ TOOLS: Final[Mapping[str, tuple[Tool, ...]]] = {
     "node": (Tool("node", MINIMUM_VERSIONS["node"]), Tool("npm")),
     "generators": (Tool("node", MINIMUM_VERSIONS["node"]),),
     "biome": (Tool("node", MINIMUM_VERSIONS["node"]),),
+    "typescript": (Tool("node", "20"), Tool("npm")),
     # Debian 12 has cargo 1.65 with rustc 1.63. rustc links with cc.
     "cargo": (Tool("cargo"), Tool("rustc", MINIMUM_VERSIONS["rust"]), Tool("cc")),
     "go": (Tool("go", MINIMUM_VERSIONS["go"], "version"),),
