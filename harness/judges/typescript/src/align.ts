@@ -9,12 +9,11 @@
 import { countCharacters, isEqual, isNumber, type Json, type JsonObject } from "./json.js";
 import { digestText, isLiterally, listValues, matchesLeaf, measureDigest, readText } from "./match.js";
 import type { BlockType, Claims, ExpectedBlock, Leaf } from "./model.js";
-import type { Block, ToolCall } from "./outcome.js";
+import type { Block } from "./outcome.js";
 
 /** Returns the position of the first mention of an id or a signature in the stream, or null. */
 export type FindId = (id: string) => number | null;
 
-type OfType<T extends BlockType> = Extract<Block, { type: T }>;
 type Digest = [number, string][];
 
 /** The types whose field `text` has the name of the type in the paths of checks. */
@@ -94,7 +93,7 @@ function normalizeReceived(blocks: readonly Block[], { claims, named, ordered, s
   const canJoin = (before: Block, block: Block): boolean => {
     if (before.type === "text" && block.type === "text") {
       if (separators.includes("signature") && before.signature) return false;
-      return !separators.includes("phase") || isEqual(before.phase, block.phase);
+      return !separators.includes("phase") || before.phase === block.phase;
     }
     if (before.type === "thinking" && block.type === "thinking" && !before.redacted && !block.redacted) {
       return !(ordered || (claims.has("signatures") && (before.signature || block.signature)));
@@ -167,7 +166,7 @@ function returnSignatures(
 ): { blocks: Block[]; moved: number } {
   const hasThoughts = expected.some((block) => block.type === "thinking");
   const others = expected.filter((block) => block.type !== "thinking").map((block) => block.fields.signature);
-  const isMoved = (block: Block): block is OfType<"thinking"> => {
+  const isMoved = (block: Block): boolean => {
     if (block.type !== "thinking" || block.text || block.redacted || !block.signature) return false;
     const { signature } = block;
     // A case need not name the signature, but the stream has it. It may belong to any thought.
@@ -187,7 +186,7 @@ function returnSignatures(
     }
     const takes = signature !== null && (block.type === "tool_call" || block.type === "text") && !block.signature;
     const absent = new Set([...block.absent].filter((key) => key !== "signature"));
-    blocks.push(takes ? ({ ...block, signature, absent } as Block) : block);
+    blocks.push(takes ? { ...block, signature, absent } : block);
     signature = null;
   }
   return { blocks, moved };
@@ -199,7 +198,7 @@ function orderCallsById(
   received: readonly Block[],
   findId: FindId,
 ): [readonly Block[], readonly string[]] {
-  const calls = new Map<number, ToolCall>();
+  const calls = new Map<number, Block>();
   for (const [i, block] of received.entries()) if (block.type === "tool_call") calls.set(i, block);
   const positions = findPositions(
     expected.filter((block) => block.type === "tool_call"),
@@ -218,7 +217,7 @@ function orderCallsById(
 /** Maps the calls that both sides have by id to the positions of the ids in the stream. */
 function findPositions(
   expected: readonly ExpectedBlock[],
-  calls: ReadonlyMap<number, ToolCall>,
+  calls: ReadonlyMap<number, Block>,
   findId: FindId,
 ): ReadonlyMap<number, number> {
   const ids = expected.map(getId);
@@ -236,7 +235,7 @@ function findPositions(
   return isNamed || positions.size === calls.size ? positions : new Map();
 }
 
-function isSameCall({ fields }: ExpectedBlock, call: ToolCall): boolean {
+function isSameCall({ fields }: ExpectedBlock, call: Block): boolean {
   const matches = (leaf: Leaf | undefined, value: Json) => leaf === undefined || matchesLeaf(leaf, value);
   return matches(fields.name, call.name) && matches(fields.arguments, call.arguments);
 }
@@ -250,11 +249,11 @@ export function findMislabeledCalls(
   named: readonly ExpectedBlock[],
   expected: readonly ExpectedBlock[],
   received: readonly Block[],
-): ToolCall[] {
+): Block[] {
   const runs = named.filter((block) => block.type === "tool_call" && isLiterally(block.fields.executor, "provider"));
   if (runs.length === 0) return []; // a search among thousands of calls takes minutes
   const own = expected.filter((block) => block.type === "tool_call" && !runs.some((run) => isSameBlock(run, block)));
-  return received.filter((block): block is ToolCall => {
+  return received.filter((block) => {
     if (block.type !== "tool_call" || block.executor === "provider") return false;
     // A tool of the provider and one of the client may have the same name; then the id decides.
     const isOwn = own.some((call) => names(call, block) && [null, block.id].includes(getId(call)));
@@ -263,7 +262,7 @@ export function findMislabeledCalls(
 }
 
 /** Returns whether the case means the call `block` by `call`; a wrong value in it is then a difference. */
-function names(call: ExpectedBlock, block: ToolCall): boolean {
+function names(call: ExpectedBlock, block: Block): boolean {
   const { id, name, arguments: args } = call.fields;
   const hasId = id !== undefined && "equals" in id;
   if (hasId && id.equals !== null && id.equals === block.id) return true;
@@ -375,29 +374,18 @@ function readDigest(leaf: Leaf | undefined): Digest | null {
 }
 
 function joinReceived(blocks: readonly Block[]): Block {
-  const first = blocks[0] as Block;
-  if (blocks.length === 1) return first;
-  if (first.type === "text") return joinTexts(blocks as OfType<"text">[]);
-  const text = (blocks as OfType<"thinking">[]).map((block) => block.text).join("");
-  if (first.type === "refusal") return { ...first, text };
+  const last = blocks.at(-1) as Block;
+  if (blocks.length === 1) return last;
+  const texts = blocks.map((block) => block.text);
+  const joined = { ...last, text: texts.join(""), echo: null };
   // Thoughts are joined only if their signatures are absent or not judged, so no signature is lost here.
-  return { type: "thinking", text, signature: null, redacted: false, echo: null, absent: new Set() };
-}
-
-/** Joins texts; a phase counts as exposed only if all parts have it. */
-function joinTexts(texts: readonly OfType<"text">[]): Block {
-  const last = texts.at(-1) as OfType<"text">;
-  const hasOnePhase = texts.every((text) => isEqual(text.phase, last.phase));
-  // A key that one part leaves out is unknown for the joined text.
-  const absent = new Set(texts.flatMap((text) => [...text.absent]));
+  if (last.type !== "text") return { ...joined, signature: null, absent: new Set() };
+  const hasOnePhase = blocks.every((block) => block.phase === last.phase);
+  // A key that one part leaves out is unknown for the joined text; a phase is known only if all parts have it.
+  const absent = new Set(blocks.flatMap((block) => [...block.absent]));
   if (!hasOnePhase) absent.add("phase");
-  const parts = texts.map((text) => text.text);
-  const citations = joinCitations(
-    parts,
-    texts.map((text) => text.citations),
-  );
-  const phase = hasOnePhase ? last.phase : null;
-  return { type: "text", text: parts.join(""), phase, signature: last.signature, citations, echo: null, absent };
+  const cited = blocks.map((block) => block.citations);
+  return { ...joined, phase: hasOnePhase ? last.phase : null, citations: joinCitations(texts, cited), absent };
 }
 
 /** Returns the citations of joined texts, with their positions in the joined text. */

@@ -16,7 +16,7 @@ import {
   makeCheck,
   withLevel,
 } from "./model.js";
-import { type Block, type Decoded, isExecutable, type ToolCall } from "./outcome.js";
+import { type Block, type Decoded, isExecutable } from "./outcome.js";
 import { pairBlocks } from "./pairs.js";
 import { escapeLine } from "./printable.js";
 
@@ -183,7 +183,7 @@ export function checkCallOrder({ expected, formerIds }: Aligned, level: Level): 
   return [checkRule("content.order", lower(level, "should"), formerIds.length > 0 ? message : null)];
 }
 
-function checkLength(aligned: Aligned, leftOut: number, mislabeled: readonly ToolCall[], level: Level): Check {
+function checkLength(aligned: Aligned, leftOut: number, mislabeled: readonly Block[], level: Level): Check {
   const [expected, got] = [aligned.expected.length, aligned.received.length];
   const message =
     `expected ${expected.toLocaleString("en-US")} ${expected === 1 ? "block" : "blocks"} ` +
@@ -195,7 +195,7 @@ function checkLength(aligned: Aligned, leftOut: number, mislabeled: readonly Too
 export function checkBlockCount(
   { expected, received, moved }: Aligned,
   message: string | null,
-  mislabeled: readonly ToolCall[],
+  mislabeled: readonly Block[],
   level: Level,
 ): Check {
   const [isWarning, path] = [message === null && moved > 0, "content.length"];
@@ -240,7 +240,7 @@ function selectEcho(leaf: Leaf, got: Json): Json {
 }
 
 /** Returns the check that a truncated or malformed call is not executable, in whichever way the library says so. */
-function checkNotExecutable(path: string, name: string, leaf: Leaf, got: ToolCall, level: Level): Check {
+function checkNotExecutable(path: string, name: string, leaf: Leaf, got: Block, level: Level): Check {
   const [expected, value] = [serializeLeaf(leaf), readBlockField(got, name)];
   const saysSo = isLiterally(leaf, name === "complete" ? false : null);
   if (!(saysSo && isExecutable(got))) return makeCheck(path, level, true, expected, value);
@@ -301,7 +301,7 @@ function mustNotRun({ type, fields }: ExpectedBlock): boolean {
 }
 
 /** Returns whether a call did not end, in which case its arguments are not checked. */
-function isExpectedUnfinished({ fields: { complete } }: ExpectedBlock, call: ToolCall | null): boolean {
+function isExpectedUnfinished({ fields: { complete } }: ExpectedBlock, call: Block | null): boolean {
   if (isLiterally(complete, false)) return true;
   // If the case accepts a call that did not end, the client may report it as open, without final arguments.
   return call !== null && !isExecutable(call) && complete !== undefined && matchesLeaf(complete, false);
@@ -341,7 +341,7 @@ function readField(outcome: Decoded, path: string): Json {
 }
 
 export function readBlockField(block: Block, name: string): Json {
-  return (block as unknown as JsonObject)[name] ?? null;
+  return block[name as "data"];
 }
 
 /** Returns the path of the check on a field of a block. */
@@ -354,7 +354,7 @@ export function formatBlockPath(type: string, name: string): string {
 }
 
 /** Returns a call on one line, with its arguments shortened: `get_time({"city": "Oslo"})`. */
-export function formatCall(call: ToolCall): string {
+export function formatCall(call: Block): string {
   const name = escapeLine(call.name || "a call without a name");
   return `${name}(${escapeLine(formatJson(call.arguments), MAX_ARGUMENTS)})`;
 }

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { isMap, isSeq, LineCounter, parseDocument } from "yaml";
 import { formatJson } from "./json.js";
 import { type Answer, type Judgement, judge } from "./judge.js";
-import type { Check, Claims } from "./model.js";
+import type { Check, Claims, Verdict } from "./model.js";
 import { type Pattern, splitPattern } from "./select.js";
 import type { Trial } from "./suite.js";
 
@@ -19,7 +19,12 @@ export type KnownFailure = {
   readonly expires?: string;
   readonly line: number;
 };
-export type KnownFailures = { readonly path: string; readonly entries: readonly KnownFailure[] };
+/** A known-failures file; `causes` is the number of entries by cause, which only `conform run` can match. */
+export type KnownFailures = {
+  readonly path: string;
+  readonly entries: readonly KnownFailure[];
+  readonly causes: number;
+};
 
 /** How a trial relates to an entry that names it. */
 type Status = "matched" | "passing" | "mismatched" | "inconclusive";
@@ -40,11 +45,11 @@ export function readKnownFailures(path: string, implementation?: string): KnownF
   const file = document.toJS();
   const list = document.get("entries");
   if (file?.["known-failures"] !== 1 || !isSeq(list)) throw new Error(`${path}: not a known-failures file, version 1`);
-  const entries = list.items.map((item): KnownFailure => {
-    const line = isMap(item) && item.range ? lines.linePos(item.range[0]).line : 0;
-    const entry = isMap(item) ? item.toJS(document) : {};
-    // The cause of a failure is found by the reports of `conform run`.
-    if ("cause" in entry) throw new Error(`${path}:${line}: only \`conform run\` reads causes; list them by \`match\``);
+  const items = list.items.filter(isMap);
+  const patterns = items.filter((item) => !item.has("cause"));
+  const entries = patterns.map((item): KnownFailure => {
+    const line = item.range ? lines.linePos(item.range[0]).line : 0;
+    const entry = item.toJS(document);
     const wrong = [
       ...REQUIRED.filter((key) => typeof entry[key] !== "string").map((key) => `no text \`${key}\``),
       ...Object.keys(entry)
@@ -55,7 +60,7 @@ export function readKnownFailures(path: string, implementation?: string): KnownF
     return { ...entry, line };
   });
   const applies = file.implementation === undefined || file.implementation === implementation;
-  return { path, entries: applies ? entries : [] };
+  return applies ? { path, entries, causes: items.length - patterns.length } : { path, entries: [], causes: 0 };
 }
 
 /** Matches the trials of a run with known failures, one at a time. */
@@ -72,26 +77,25 @@ export class KnownFailuresMatcher {
     this.#strict = strict;
   }
 
-  /** Returns `known` if entries cover all failures, a message if a listed trial passes, or null. */
-  settle(trial: Trial, judgement: Judgement): "known" | { stale: string } | null {
+  /** Returns the verdict: `known` if entries cover all failures, `stale` with a message if a listed trial passes. */
+  settle(trial: Trial, judgement: Judgement): { verdict: Verdict | "known" | "stale"; stale?: string } {
     const matched: Pattern[] = [];
-    let stale: string | null = null;
+    let stale: string | undefined;
     for (const { entry, path, pattern, statuses } of this.#entries) {
       const status = this.#findStatus(entry, pattern, trial, judgement);
       if (status === null) continue;
       statuses.push(status);
       if (status === "matched") matched.push(pattern);
-      if (status === "passing") {
-        stale ??= `it passes, but ${path}:${entry.line} lists it as a known failure (${entry.reason})`;
-      }
+      if (status === "passing") stale ??= `passes, but ${path}:${entry.line} lists it as known (${entry.reason})`;
     }
-    const failed = judgement.checks.filter(({ verdict }) => verdict === "fail" || (this.#strict && verdict === "warn"));
-    if (failed.length === 0) return judgement.verdict === "pass" && stale !== null ? { stale } : null;
+    const { checks, verdict } = judgement;
+    if (verdict === "pass" && stale !== undefined) return { verdict: "stale", stale };
+    const failed = checks.filter((check) => check.verdict === "fail" || (this.#strict && check.verdict === "warn"));
+    if (failed.length === 0) return { verdict };
     // An entry without a check covers the whole trial.
-    const covers = (check: Check) =>
-      matched.some((pattern) => pattern.check === null || pattern.check.test(check.path));
-    const isCovered = matched.some((pattern) => pattern.check === null) || failed.every(covers);
-    return matched.length > 0 && isCovered ? "known" : null;
+    const isCovered = (check: Check) => matched.some((pattern) => pattern.check?.test(check.path) ?? true);
+    const isKnown = matched.some((pattern) => pattern.check === null) || failed.every(isCovered);
+    return { verdict: isKnown ? "known" : "fail" };
   }
 
   /** Returns a message for each entry that is out of date, given the trials so far and all ids of the suite. */

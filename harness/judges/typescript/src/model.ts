@@ -8,7 +8,6 @@ export const LEVELS: readonly Level[] = ["must", "should", "may"];
 export type DeliverySet = "fast" | "standard" | "full";
 /** From smallest to largest; each contains those before it. */
 export const SETS: readonly DeliverySet[] = ["fast", "standard", "full"];
-export type Status = "complete" | "incomplete" | "error";
 export type BlockType = "text" | "thinking" | "refusal" | "tool_call" | "other";
 
 /** The expectation for one value. */
@@ -31,25 +30,8 @@ export type Expectation = {
   readonly partial?: Partial;
 };
 
-/** What a client can claim to expose; only what is claimed is judged. */
-export type Capability =
-  | "tool_calls"
-  | "parallel_tool_calls"
-  | "provider_tools"
-  | "thinking"
-  | "signatures"
-  | "usage"
-  | "cache_usage"
-  | "usage_details"
-  | "cost"
-  | "errors"
-  | "refusals"
-  | "stop"
-  | "raw_stop"
-  | "documents";
-export type Claims = ReadonlySet<string>;
-/** Every capability of streams: what is claimed without a list. `documents` must be claimed by name. */
-export const OF_STREAMS: readonly Capability[] = [
+/** Every capability of streams: what is claimed without a list. */
+export const OF_STREAMS = [
   "tool_calls",
   "parallel_tool_calls",
   "provider_tools",
@@ -63,7 +45,10 @@ export const OF_STREAMS: readonly Capability[] = [
   "refusals",
   "stop",
   "raw_stop",
-];
+] as const;
+/** What a client can claim to expose; only what is claimed is judged. `documents` must be claimed by name. */
+export type Capability = (typeof OF_STREAMS)[number] | "documents";
+export type Claims = ReadonlySet<string>;
 
 export type CheckVerdict = "pass" | "fail" | "warn" | "may";
 export type Verdict = "pass" | "warn" | "fail";

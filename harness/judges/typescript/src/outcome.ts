@@ -1,73 +1,66 @@
 /** The outcome of a stream in the normal form (docs/outcome.md), as users write it and as the judge reads it. */
 
-import { formatJson, isNumber, isObject, type Json, type JsonObject } from "./json.js";
-import type { BlockType, Status } from "./model.js";
+import { formatJson, isObject, type Json, type JsonObject } from "./json.js";
+import type { BlockType } from "./model.js";
 
-type Reason = "stop" | "length" | "tool_use" | "content_filter" | "refusal" | "pause" | "error" | "other";
-type Count = number | bigint | null;
-type Nullable<T> = { [K in keyof T]?: T[K] | null };
+const STATUSES = ["complete", "incomplete", "error"] as const;
+const REASONS = ["stop", "length", "tool_use", "content_filter", "refusal", "pause", "error", "other"] as const;
+const EXECUTORS = ["client", "provider"] as const;
+const MONEY = /^-?[0-9]{1,15}(\.[0-9]{1,30})?$/;
+
+type OneOf<T extends readonly string[]> = T[number];
+type Count = number | bigint;
+type Optional<T> = { [K in keyof T]?: T[K] | null };
+type Text = Optional<{ phase: string; signature: string; citations: readonly object[]; echo: object }>;
+type Thinking = Optional<{ text: string; signature: string; redacted: boolean; echo: object }>;
+type Call = Optional<{ id: string; arguments_text: string; complete: boolean; executor: OneOf<typeof EXECUTORS> }>;
 
 /** A content block as a user returns it. A key that is left out is a value that the library does not expose. */
 export type ContentBlock =
-  | ({ type: "text"; text: string } & Nullable<{
-      phase: string;
-      signature: string;
-      citations: readonly object[];
-      echo: object;
-    }>)
-  | ({ type: "thinking" } & Nullable<{ text: string; signature: string; redacted: boolean; echo: object }>)
+  | ({ type: "text"; text: string } & Text)
+  | ({ type: "thinking" } & Thinking)
   | { type: "refusal"; text: string }
-  | ({ type: "tool_call"; name: string | null; arguments: unknown } & Nullable<{
-      id: string;
-      arguments_text: string;
-      complete: boolean;
-      executor: "client" | "provider";
-      signature: string;
-      echo: object;
-    }>)
-  | ({ type: "other" } & Nullable<{ kind: string; data: unknown }>);
+  | ({
+      type: "tool_call";
+      name: string | null;
+      arguments: unknown;
+      signature?: string | null;
+      echo?: object | null;
+    } & Call)
+  | { type: "other"; kind?: string | null; data?: unknown };
 
 /** What a user returns for a stream. */
-export type Outcome = {
-  status: Status;
-  content: readonly ContentBlock[];
-  stop?: Nullable<{ reason: Reason; raw: string; sequence: string; details: unknown }> | null;
-  usage?: { [K in (typeof BUCKETS)[number]]?: Count } | null;
-  cost?: Nullable<{ currency: "USD" } & Record<(typeof AMOUNTS)[number], string>> | null;
-  error?: Nullable<{ type: string; message: string; status: number }> | null;
-} & Nullable<{ model: string; response_id: string; continuation: string; echo: object }>;
+export type Outcome = { status: OneOf<typeof STATUSES>; content: readonly ContentBlock[] } & Optional<{
+  stop: Optional<{ reason: OneOf<typeof REASONS>; raw: string; sequence: string; details: unknown }>;
+  usage: Optional<Record<keyof typeof GROUPS.usage, Count>>;
+  cost: Optional<Record<keyof typeof GROUPS.cost, string>>;
+  error: Optional<{ type: string; message: string; status: number }>;
+  model: string;
+  response_id: string;
+  continuation: string;
+  echo: object;
+}>;
 
-type Absent = { readonly absent: ReadonlySet<string> };
-type Text = Absent & {
-  readonly type: "text";
+/** A content block as it is judged: a value that was left out, or that its type does not have, is null or empty. */
+export type Block = {
+  readonly type: BlockType;
   readonly text: string;
-  readonly phase: Json;
+  readonly phase: string | null;
   readonly signature: string | null;
   readonly citations: JsonObject[];
-  readonly echo: Json;
-};
-type Refusal = Absent & { readonly type: "refusal"; readonly text: string };
-type Thinking = Absent & {
-  readonly type: "thinking";
-  readonly text: string;
-  readonly signature: string | null;
   readonly redacted: boolean;
-  readonly echo: Json;
-};
-export type ToolCall = Absent & {
-  readonly type: "tool_call";
   readonly id: string | null;
   readonly name: string | null;
   readonly arguments: Json;
   readonly arguments_text: string | null;
   readonly complete: boolean | null;
   readonly executor: string;
-  readonly signature: string | null;
+  readonly kind: string | null;
+  readonly data: Json;
   readonly echo: Json;
+  /** The optional keys that were left out. */
+  readonly absent: ReadonlySet<string>;
 };
-type Other = Absent & { readonly type: "other"; readonly kind: string | null; readonly data: Json };
-/** A content block as it is judged: a value that was left out is null, and its key is in `absent`. */
-export type Block = Text | Refusal | Thinking | ToolCall | Other;
 
 /** An outcome as it is judged. */
 export type Decoded = {
@@ -77,222 +70,184 @@ export type Decoded = {
   readonly usage: JsonObject;
   readonly cost: JsonObject | null;
   readonly error: JsonObject | null;
-  readonly model: Json;
-  readonly response_id: Json;
-  readonly continuation: Json;
-  readonly echo: Json;
   /** The paths that were left out, such as `usage.reasoning`. */
   readonly absent: ReadonlySet<string>;
   /** The groups without any known key; if claimed, they count as null. */
   readonly omitted: ReadonlySet<string>;
-};
+} & { readonly [name in (typeof TEXTS)[number] | "echo"]: Json };
 
 /** The value is not in the normal form; the message says where. */
 export class MalformedError extends Error {}
 
-const STATUSES = ["complete", "incomplete", "error"];
-const REASONS = ["stop", "length", "tool_use", "content_filter", "refusal", "pause", "error", "other"];
-const BUCKETS = [
-  "input",
-  "cache_read",
-  "cache_write",
-  "cache_write_1h",
-  "output",
-  "reasoning",
-  "web_searches",
-] as const;
-const AMOUNTS = ["input", "cache_read", "cache_write", "output", "other", "total"] as const;
-/** The known keys of each claimed group, without those whose absence says nothing. */
-const OPTIONAL_KEYS: Readonly<Record<Group, readonly string[]>> = {
-  usage: BUCKETS,
-  cost: AMOUNTS,
-  error: ["type", "status"],
-};
-const GROUP_KEYS: Readonly<Record<Group, readonly string[]>> = {
-  usage: BUCKETS,
-  cost: ["currency", ...AMOUNTS],
-  error: ["type", "message", "status"],
-};
-type Group = "usage" | "cost" | "error";
-const GROUPS: readonly Group[] = ["usage", "cost", "error"];
-const STOP_KEYS = ["raw", "sequence", "details"];
-const MONEY = /^-?[0-9]{1,15}(\.[0-9]{1,30})?$/;
+/** Returns what is read at a path, or throws a `MalformedError`. An absent value is null. */
+type Read = (path: string, value: Json) => Json;
 
-export function isExecutable(call: ToolCall): boolean {
+const readAny: Read = (_, value) => value;
+const readString: Read = (path, value) => check(path, value, typeof value === "string", "a string");
+const readFlag: Read = (path, value) => check(path, value, typeof value === "boolean", "a boolean");
+const readObject: Read = (path, value) => check(path, value, isObject(value), "an object");
+const readCount: Read = (path, value) => {
+  const isInteger = typeof value === "bigint" || Number.isInteger(value);
+  return check(path, value, isInteger && (value as Count) >= 0, "a count");
+};
+const readMoney: Read = (path, value) => {
+  const isMoney = typeof value === "string" && MONEY.test(value);
+  return check(path, value, isMoney, 'decimal text, such as "0.002871",');
+};
+const readOneOf =
+  (names: readonly string[]): Read =>
+  (path, value) =>
+    check(path, value, names.includes(value as string), `one of ${names.join(", ")}`);
+const readCitations: Read = (path, value) => {
+  for (const [i, citation] of ((check(path, value, Array.isArray(value), "a list") ?? []) as Json[]).entries()) {
+    if (!isObject(citation)) return fail(`${path}.${i}`, citation, "an object");
+    readKeys(`${path}.${i}`, citation, CITATION);
+  }
+  return value;
+};
+
+const CITATION = { source: readString, title: readString, quote: readString, start: readCount, end: readCount };
+const TEXTS = ["model", "response_id", "continuation"] as const;
+const GROUPS = {
+  usage: {
+    input: readCount,
+    cache_read: readCount,
+    cache_write: readCount,
+    cache_write_1h: readCount,
+    output: readCount,
+    reasoning: readCount,
+    web_searches: readCount,
+  },
+  cost: {
+    currency: readOneOf(["USD"]),
+    input: readMoney,
+    cache_read: readMoney,
+    cache_write: readMoney,
+    output: readMoney,
+    other: readMoney,
+    total: readMoney,
+  },
+  error: { type: readString, message: readString, status: readCount },
+};
+const STOP = { reason: readOneOf(REASONS), raw: readString, sequence: readString, details: readAny };
+const BLOCKS: Readonly<Record<string, Readonly<Record<string, Read>>>> = {
+  text: { text: readString, phase: readString, signature: readString, citations: readCitations, echo: readObject },
+  refusal: { text: readString },
+  thinking: { text: readString, signature: readString, redacted: readFlag, echo: readObject },
+  tool_call: {
+    id: readString,
+    name: readString,
+    arguments: readAny,
+    arguments_text: readString,
+    complete: readFlag,
+    executor: readOneOf(EXECUTORS),
+    signature: readString,
+    echo: readObject,
+  },
+  other: { kind: readString, data: readAny },
+};
+/** The keys whose absence says nothing: the value is always judged, or has a default. */
+const ALWAYS_JUDGED = ["currency", "message", "reason", "text", "name", "arguments", "executor", "kind", "data"];
+const NO_BLOCK: Omit<Block, "type"> = {
+  text: "",
+  phase: null,
+  signature: null,
+  citations: [],
+  redacted: false,
+  id: null,
+  name: null,
+  arguments: null,
+  arguments_text: null,
+  complete: null,
+  executor: "client",
+  kind: null,
+  data: null,
+  echo: null,
+  absent: new Set(),
+};
+
+export function isExecutable(call: Block): boolean {
   return call.complete !== false && call.arguments !== null;
 }
 
 /** Returns the outcome in a JSON value, or throws a `MalformedError`. */
 export function decodeOutcome(value: Json): Decoded {
-  const entry = requireObject("outcome", value);
-  const { status, content } = entry;
-  if (!isOneOf(STATUSES, status)) fail("status", status, `one of ${STATUSES.join(", ")}`);
-  if (!Array.isArray(content)) fail("content", content, "a list");
-  return {
-    status: status as string,
-    content: (content as Json[]).map((block, i) => decodeBlock(`content.${i}`, block)),
-    stop: decodeStop(entry.stop),
-    usage: decodeGroup(entry, "usage", decodeCounts) ?? decodeCounts({}),
-    cost: decodeGroup(entry, "cost", decodeCost),
-    error: decodeGroup(entry, "error", decodeError),
-    model: readString("model", entry.model),
-    response_id: readString("response_id", entry.response_id),
-    continuation: readString("continuation", entry.continuation),
-    echo: readObject("echo", entry.echo),
-    absent: new Set(listAbsentPaths(entry)),
-    omitted: new Set(GROUPS.filter((name) => isOmitted(entry, name))),
+  if (!isObject(value)) return fail("the outcome", value, "an object");
+  const { status = null, content = null } = value;
+  if (!STATUSES.some((name) => name === status)) fail("status", status, `one of ${STATUSES.join(", ")}`);
+  if (!Array.isArray(content)) return fail("content", content, "a list");
+  const names = Object.keys(GROUPS) as (keyof typeof GROUPS)[];
+  const groups = names.map((name) => [name, decodeGroup(value, name)]);
+  const texts = TEXTS.map((name) => [name, readString(name, value[name] ?? null)]);
+  const decoded = {
+    status,
+    content: content.map((block, i) => decodeBlock(`content.${i}`, block)),
+    stop: readKeys("stop", (readObject("stop", value.stop ?? null) ?? {}) as JsonObject, STOP),
+    echo: readObject("echo", value.echo ?? null),
+    absent: new Set(listAbsentPaths(value)),
+    omitted: new Set(names.filter((name) => isOmitted(value, name))),
+    ...Object.fromEntries([...texts, ...groups]),
   };
+  return { ...decoded, usage: decoded.usage ?? readKeys("usage", {}, GROUPS.usage) };
 }
 
 /** Returns whether a group is left out, or has none of its known keys. Null says that there is no value. */
-function isOmitted(entry: JsonObject, name: Group): boolean {
-  const group = entry[name] === undefined ? {} : entry[name];
-  return isObject(group) && !GROUP_KEYS[name].some((key) => Object.hasOwn(group, key));
+function isOmitted(outcome: JsonObject, name: keyof typeof GROUPS): boolean {
+  const { [name]: group = {} } = outcome;
+  return isObject(group) && !Object.keys(GROUPS[name]).some((key) => Object.hasOwn(group, key));
 }
 
-function decodeGroup(entry: JsonObject, name: Group, decode: (group: JsonObject) => JsonObject): JsonObject | null {
-  const group = readObject(name, entry[name]);
-  const decoded = group === null ? null : decode(group);
-  return isOmitted(entry, name) ? null : decoded;
+function decodeGroup(outcome: JsonObject, name: keyof typeof GROUPS): JsonObject | null {
+  const group = readObject(name, outcome[name] ?? null) as JsonObject | null;
+  if (group === null) return null;
+  const decoded = readKeys(name, group, GROUPS[name]);
+  if (isOmitted(outcome, name)) return null;
+  return name === "cost" ? { ...decoded, currency: "USD" } : decoded;
 }
 
-function* listAbsentPaths(entry: JsonObject): Generator<string> {
-  yield* listAbsent(entry, ["model", "response_id", "continuation", "echo"]);
-  if (!Object.hasOwn(entry, "stop")) yield "stop.reason";
-  const stop = isObject(entry.stop) ? entry.stop : {};
-  yield* listAbsent(stop, STOP_KEYS).map((key) => `stop.${key}`);
-  for (const name of GROUPS) {
-    const group = entry[name];
+function* listAbsentPaths(outcome: JsonObject): Generator<string> {
+  yield* listAbsent(outcome, [...TEXTS, "echo"]);
+  if (!Object.hasOwn(outcome, "stop")) yield "stop.reason";
+  const stop = isObject(outcome.stop) ? outcome.stop : {};
+  yield* listAbsent(stop, Object.keys(STOP), "stop.");
+  for (const [name, keys] of Object.entries(GROUPS)) {
+    const group = outcome[name];
     // A group with nothing but nulls counts as null.
-    if (isObject(group) && GROUP_KEYS[name].some((key) => (group[key] ?? null) !== null)) {
-      yield* listAbsent(group, OPTIONAL_KEYS[name]).map((key) => `${name}.${key}`);
-    }
+    if (!isObject(group) || Object.keys(keys).every((key) => (group[key] ?? null) === null)) continue;
+    yield* listAbsent(group, Object.keys(keys), `${name}.`);
   }
 }
 
-function listAbsent(entry: JsonObject, keys: readonly string[]): string[] {
-  return keys.filter((key) => !Object.hasOwn(entry, key));
-}
-
-function decodeStop(value: Json | undefined): JsonObject {
-  const entry = readObject("stop", value) ?? {};
-  const reason = entry.reason ?? null;
-  if (reason !== null && !isOneOf(REASONS, reason)) fail("stop.reason", reason, `one of ${REASONS.join(", ")}`);
-  const [raw, sequence] = [readString("stop.raw", entry.raw), readString("stop.sequence", entry.sequence)];
-  return { reason, raw, sequence, details: entry.details ?? null };
-}
-
-function decodeCounts(entry: JsonObject): JsonObject {
-  return Object.fromEntries(BUCKETS.map((bucket) => [bucket, readCount(`usage.${bucket}`, entry[bucket])]));
-}
-
-function decodeCost(entry: JsonObject): JsonObject {
-  if ((entry.currency ?? "USD") !== "USD") fail("cost.currency", entry.currency, "USD");
-  const amounts = AMOUNTS.map((name) => [name, readMoney(`cost.${name}`, entry[name])]);
-  return { currency: "USD", ...Object.fromEntries(amounts) };
-}
-
-function decodeError(entry: JsonObject): JsonObject {
-  return {
-    type: readString("error.type", entry.type),
-    message: readString("error.message", entry.message),
-    status: readCount("error.status", entry.status),
-  };
+function listAbsent(entry: JsonObject, keys: readonly string[], prefix = ""): string[] {
+  const absent = keys.filter((key) => !Object.hasOwn(entry, key) && !ALWAYS_JUDGED.includes(key));
+  return absent.map((key) => prefix + key);
 }
 
 function decodeBlock(path: string, value: Json): Block {
-  const entry = requireObject(path, value);
-  const type = entry.type as BlockType;
-  const string = (key: string) => readString(`${path}.${key}`, entry[key]);
-  const flag = (key: string) => readFlag(`${path}.${key}`, entry[key]);
-  const common = (...optional: string[]) => ({
-    signature: string("signature"),
-    echo: readObject(`${path}.echo`, entry.echo),
-    absent: new Set(listAbsent(entry, [...optional, "signature", "echo"])),
-  });
-  switch (type) {
-    case "text":
-      return {
-        type,
-        text: requireString(`${path}.text`, entry.text),
-        phase: string("phase"),
-        citations: decodeCitations(`${path}.citations`, entry.citations),
-        ...common("phase", "citations"),
-      };
-    case "refusal":
-      return { type, text: requireString(`${path}.text`, entry.text), absent: new Set() };
-    case "thinking":
-      return { type, text: string("text") ?? "", redacted: flag("redacted") ?? false, ...common("redacted") };
-    case "tool_call": {
-      const executor = entry.executor ?? "client";
-      if (!isOneOf(["client", "provider"], executor)) fail(`${path}.executor`, executor, "client or provider");
-      return {
-        type,
-        id: string("id"),
-        name: string("name"),
-        arguments: entry.arguments ?? null,
-        arguments_text: string("arguments_text"),
-        complete: flag("complete"),
-        executor: executor as string,
-        ...common("id", "arguments_text", "complete"),
-      };
-    }
-    case "other":
-      return { type, kind: string("kind"), data: entry.data ?? null, absent: new Set() };
-    default:
-      return fail(`${path}.type`, type, "text, thinking, refusal, tool_call or other");
-  }
+  if (!isObject(value)) return fail(path, value, "an object");
+  const { type = null } = value;
+  const keys = typeof type === "string" && Object.hasOwn(BLOCKS, type) ? BLOCKS[type] : undefined;
+  if (keys === undefined) return fail(`${path}.type`, type, `one of ${Object.keys(BLOCKS).join(", ")}`);
+  const read = Object.entries(readKeys(path, value, keys)).filter(([, item]) => item !== null);
+  const block: Block = {
+    ...NO_BLOCK,
+    ...Object.fromEntries(read),
+    type: type as BlockType,
+    absent: new Set(listAbsent(value, Object.keys(keys))),
+  };
+  const needsText = type === "text" || type === "refusal";
+  return needsText && (value.text ?? null) === null ? fail(`${path}.text`, null, "a string") : block;
 }
 
-function decodeCitations(path: string, value: Json | undefined): JsonObject[] {
-  if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) return fail(path, value, "a list or null");
-  return value.map((item, i) => {
-    const citation = requireObject(`${path}.${i}`, item);
-    for (const key of ["source", "title", "quote"]) readString(`${path}.${i}.${key}`, citation[key]);
-    for (const key of ["start", "end"]) readCount(`${path}.${i}.${key}`, citation[key]);
-    return citation;
-  });
+function readKeys(path: string, entry: JsonObject, keys: Readonly<Record<string, Read>>): JsonObject {
+  const read = Object.entries(keys).map(([key, read]) => [key, read(`${path}.${key}`, entry[key] ?? null)]);
+  return Object.fromEntries(read);
 }
 
-function isOneOf(names: readonly string[], value: Json | undefined): boolean {
-  return typeof value === "string" && names.includes(value);
+function check(path: string, value: Json, holds: boolean, expected: string): Json {
+  return value === null || holds ? value : fail(path, value, `${expected} or null`);
 }
 
-function fail(path: string, value: Json | undefined, expected: string): never {
-  const shown = value === undefined ? "missing" : isObject(value) ? "an object" : formatJson(value);
-  throw new MalformedError(`${path} is ${shown}; expected ${expected}`);
-}
-
-function requireObject(path: string, value: Json): JsonObject {
-  return isObject(value) ? value : fail(path, value, "an object");
-}
-
-function requireString(path: string, value: Json | undefined): string {
-  return typeof value === "string" ? value : fail(path, value, "a string");
-}
-
-function readObject(path: string, value: Json | undefined): JsonObject | null {
-  return value === undefined || value === null ? null : requireObject(path, value);
-}
-
-function readString(path: string, value: Json | undefined): string | null {
-  return value === undefined || value === null ? null : requireString(path, value);
-}
-
-function readFlag(path: string, value: Json | undefined): boolean | null {
-  const flag = value ?? null;
-  return flag === null || typeof flag === "boolean" ? flag : fail(path, value, "a boolean or null");
-}
-
-function readCount(path: string, value: Json | undefined): Count {
-  const count = value ?? null;
-  const isCount = typeof count === "bigint" || Number.isInteger(count);
-  if (count === null || (isNumber(count) && isCount && count >= 0)) return count;
-  return fail(path, value, "a count or null");
-}
-
-function readMoney(path: string, value: Json | undefined): string | null {
-  const amount = readString(path, value);
-  return amount === null || MONEY.test(amount) ? amount : fail(path, value, 'decimal text, such as "0.002871"');
+function fail(path: string, value: Json, expected: string): never {
+  throw new MalformedError(`${path} is ${isObject(value) ? "an object" : formatJson(value)}; expected ${expected}`);
 }

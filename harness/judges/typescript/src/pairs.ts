@@ -1,7 +1,7 @@
 /** Pairs expected with received content blocks. */
 
 import { getId } from "./align.js";
-import { isEqual, type Json } from "./json.js";
+import { isEqual } from "./json.js";
 import type { ExpectedBlock } from "./model.js";
 import type { Block } from "./outcome.js";
 
@@ -73,16 +73,14 @@ function scorePair(
   isOther: boolean,
 ): number {
   if (expected.type !== got.type) return 0;
-  const [expectedId, gotId] = [getId(expected), got.type === "tool_call" ? got.id : null];
+  const [expectedId, gotId] = [getId(expected), got.id];
   if (expectedId !== null && gotId !== null) {
     if (expectedId === gotId) return weight + 3;
     if (ids.has(gotId)) return 0;
   }
   if (isOther) return 0;
-  const [leaf, value]: [typeof expected.fields.text, Json] =
-    got.type === "tool_call"
-      ? [expected.fields.name, got.name]
-      : [expected.fields.text, "text" in got ? got.text : null];
+  const isCall = got.type === "tool_call";
+  const [leaf, value] = isCall ? [expected.fields.name, got.name] : [expected.fields.text, got.text];
   if (!(leaf && "equals" in leaf && isEqual(leaf.equals, value))) return weight + 1;
   // Some of several calls to one tool may be missing: the arguments show which.
   return weight + (isExactly(expected, got) ? 3 : 2);

@@ -23,7 +23,7 @@ import {
   type Level,
   lower,
 } from "./model.js";
-import { type Block, isExecutable, type ToolCall } from "./outcome.js";
+import { type Block, isExecutable } from "./outcome.js";
 import { pairBlocks } from "./pairs.js";
 
 /** The most calls to show in a message. */
@@ -69,7 +69,7 @@ export function comparePartial(expect: Expectation, content: readonly Block[], r
 }
 
 /** Returns the client's calls that are reported as executable. A provider's own call is not run again. */
-function listExecutable(received: readonly Block[], mislabeled: readonly ToolCall[]): ToolCall[] {
+function listExecutable(received: readonly Block[], mislabeled: readonly Block[]): Block[] {
   const calls = received.filter((block) => block.type === "tool_call");
   return calls.filter((call) => call.executor === "client" && isExecutable(call) && !mislabeled.includes(call));
 }
@@ -107,12 +107,11 @@ function isSplit(type: BlockType, expected: readonly ExpectedBlock[], received: 
   if (type !== "text" && type !== "thinking") return false;
   const texts = expected.filter((block) => block.type === type).map((block) => readText(block.fields.text));
   if (texts.length === 0 || texts.includes(null)) return false;
-  const parts = received.filter((block) => block.type === "text" || block.type === "thinking");
-  const own = parts.filter((block) => block.type === type).map((block) => block.text);
+  const own = received.filter((block) => block.type === type).map((block) => block.text);
   return own.length > 1 && texts.join("").startsWith(own.join(""));
 }
 
-function explainExecutable(calls: readonly ToolCall[], ended: number): string {
+function explainExecutable(calls: readonly Block[], ended: number): string {
   const names = calls.slice(0, MAX_CALLS).map(formatCall).join(", ") + (calls.length > MAX_CALLS ? ", …" : "");
   if (calls.length === 1) {
     return `the call had not ended when the stream broke; it ${MARKED_UNFINISHED}; got ${names}`;
