@@ -32,6 +32,24 @@ export function parse(chunks) {
 }
 """
 """A parser that does not notice the end of the stream."""
+USE = """\
+import { type Outcome, type Run, testConformance } from "streamconform";
+
+declare function test(name: string, body: () => Promise<void>): void;
+
+async function adapter(run: Run): Promise<Outcome> {
+  const size = run.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  const content: Outcome["content"] = [{ type: "tool_call", name: "f", arguments: { size } }];
+  return { status: "incomplete", content, stop: { reason: null }, usage: { input: 1, cache_read: null } };
+}
+
+testConformance(test, adapter, { suites: ["suite.json.gz"], capabilities: ["tool_calls"], set: "fast" });
+// @ts-expect-error: `done` is no status
+export const wrong: Outcome = { status: "done", content: [] };
+// @ts-expect-error: `html` is no type of block
+export const other: Outcome = { status: "complete", content: [{ type: "html", text: "" }] };
+"""
+"""The judge in the strictest TypeScript."""
 MODULES = SOURCE / "node_modules"
 BUN = next(MODULES.glob("@oven/bun-*/bin/bun"), MODULES)
 RUNNERS = {
@@ -62,6 +80,15 @@ def package(tmp_path_factory):
 def test_its_own_tests_pass(package):
     code, printed = run("node", "--test", cwd=package)
     assert code == 0, printed
+
+
+def test_its_types_accept_an_outcome_and_reject_a_wrong_one(package, tmp_path):
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules/streamconform").symlink_to(package)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "use.ts").write_text(USE)
+    command = (MODULES / ".bin/tsc", "--noEmit", "--strict", "--module", "nodenext", "--types", "", "use.ts")
+    assert run(*command, cwd=tmp_path) == (0, "")
 
 
 @pytest.mark.parametrize("runner", RUNNERS)
