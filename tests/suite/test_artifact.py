@@ -13,7 +13,8 @@ from itertools import pairwise
 
 import pytest
 
-from streamconform.apis import NAMES
+from streamconform.apis import APIS, NAMES
+from streamconform.judge.mentions import find_mention
 from streamconform.model.capability import CALLED
 from streamconform.model.case import (
     BehaviorCase,
@@ -178,6 +179,7 @@ def test_the_sample_has_every_kind_of_case():
 def test_a_file_has_the_cases_of_its_api_and_matches_the_schema(name):
     document = read(name)
     assert find_problems("suite.v1", document) == ()
+    assert document.get("ordered_content") == (APIS[name].ordered_content if name in APIS else None)
     assert [entry["id"] for entry in document["cases"]] == [case.id for case in cases_of(name)]
     for entry, case in zip(document["cases"], cases_of(name), strict=True):
         assert (SOURCES.specs / entry["spec"]).samefile(case.path)
@@ -200,6 +202,8 @@ def test_trials_read_from_a_file_are_those_expanded_from_the_specs(name):
             else:
                 assert read_chunks(entry["stream"], got) == trial.chunks, trial.id
                 assert read_expectation(got.get("expect", entry["expect"])) == trial.expect, trial.id
+                mentions = got.get("mentions", entry["mentions"])
+                assert all(find_mention(trial, text) == place for place, text in enumerate(mentions))
 
 
 @pytest.mark.slow
