@@ -10,10 +10,14 @@ import subprocess
 
 import pytest
 
+from streamconform.apis import NAMES
 from streamconform_dev.artifact import build_document, encode_document
+from streamconform_dev.judges.check import check_answers
+from streamconform_dev.judges.files import read_answers
 
 from ..bundled_suite import cases
 from ..test_repository import ROOT
+from .answers import record_sample
 
 pytestmark = pytest.mark.typescript
 
@@ -80,6 +84,13 @@ def package(tmp_path_factory):
 def test_its_own_tests_pass(package):
     code, printed = run("node", "--test", cwd=package)
     assert code == 0, printed
+
+
+@pytest.mark.parametrize("api", NAMES)
+def test_it_judges_recorded_answers_as_the_judge_in_python_does(package, api):
+    folder = record_sample()
+    lines = read_answers(folder / f"answers-{api}.jsonl.gz")
+    assert check_answers(("node", "dist/checker.js"), package, folder / f"suite-{api}.json.gz", lines) == []
 
 
 def test_its_types_accept_an_outcome_and_reject_a_wrong_one(package, tmp_path):

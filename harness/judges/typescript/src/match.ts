@@ -12,7 +12,7 @@ export function matchesLeaf(leaf: Leaf, got: Json, money = false): boolean {
   const equal = money ? isEqualAmount : isEqual;
   if ("equals" in leaf) return equal(leaf.equals, got);
   if ("any_of" in leaf) return leaf.any_of.some((value) => equal(value, got));
-  if ("matches" in leaf) return typeof got === "string" && new RegExp(leaf.matches, "u").test(got);
+  if ("matches" in leaf) return typeof got === "string" && new RegExp(leaf.matches).test(got);
   if ("present" in leaf) return (got !== null) === leaf.present;
   if ("prefix_of" in leaf) return typeof got === "string" && leaf.prefix_of.startsWith(got);
   return got !== null && hasDigest(leaf.digest, got);

@@ -83,7 +83,7 @@ function cut(entry: TrialEntry, body: Uint8Array): Uint8Array[] {
   const bytes = Buffer.concat([start, decode(entry.append, entry.append_base64)]);
   if (entry.cuts === "every") return Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
   const starts = [0, ...entry.cuts];
-  return starts.map((from, i) => bytes.subarray(from, starts[i + 1]));
+  return starts.map((from, i) => bytes.subarray(from, starts[i + 1])).filter((chunk) => chunk.length > 0);
 }
 
 function decode(text = "", base64?: string): Uint8Array {
