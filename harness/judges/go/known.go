@@ -1,0 +1,275 @@
+package streamconform
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// KnownFailures are the failures that a file lists, each with its reason: the file of conform run
+// (docs/known-failures.md). A listed failure does not fail, and an entry that is out of date does.
+type KnownFailures struct {
+	Path    string
+	Entries []*KnownFailure
+	// Causes is the number of entries by cause, which only conform run can match.
+	Causes int
+}
+
+// A KnownFailure lists the trials or checks that a pattern matches.
+type KnownFailure struct {
+	Match   string  `yaml:"match"`
+	Verdict string  `yaml:"verdict"`
+	Message *string `yaml:"message"`
+	Reason  string  `yaml:"reason"`
+	Issue   string  `yaml:"issue"`
+	Expires string  `yaml:"expires"`
+	Cause   string  `yaml:"cause"`
+
+	line                  int
+	trials, names, checks *regexp.Regexp
+	counts                map[status]int
+}
+
+// A status says how a trial relates to an entry that names it.
+type status int
+
+const (
+	unnamed status = iota
+	matched
+	passing
+	mismatched
+	// inconclusive is a trial whose only difference is at level may.
+	inconclusive
+)
+
+// ReadKnownFailures reads a file.
+func ReadKnownFailures(path string) (*KnownFailures, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	known, err := parseKnownFailures(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	known.Path = path
+	return known, nil
+}
+
+func parseKnownFailures(data []byte) (*KnownFailures, error) {
+	var file struct {
+		Version int             `yaml:"known-failures"`
+		Entries []*KnownFailure `yaml:"entries"`
+	}
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		return nil, err
+	}
+	if file.Version != 1 {
+		return nil, errors.New("expected `known-failures: 1`")
+	}
+	known := new(KnownFailures)
+	for _, entry := range file.Entries {
+		if entry.Cause != "" {
+			known.Causes++
+			continue
+		}
+		if err := entry.check(); err != nil {
+			return nil, fmt.Errorf("line %d: %w", entry.line, err)
+		}
+		pattern := updateID(entry.Match)
+		subject, check, hasCheck := strings.Cut(pattern, ":")
+		name, delivery, hasDelivery := strings.Cut(subject, "@")
+		entry.trials, entry.counts = compileGlob(name), map[status]int{}
+		if hasDelivery {
+			entry.names = compileGlob(delivery)
+		}
+		if hasCheck {
+			entry.checks = compileGlob(check)
+		}
+		known.Entries = append(known.Entries, entry)
+	}
+	return known, nil
+}
+
+var entryKeys = setOf("match", "cause", "api", "trials", "example", "verdict", "message", "reason", "issue", "expires")
+
+// UnmarshalYAML also remembers the line.
+func (k *KnownFailure) UnmarshalYAML(node *yaml.Node) error {
+	type plain KnownFailure
+	k.line = node.Line
+	for i := 0; i < len(node.Content); i += 2 {
+		if key := node.Content[i].Value; !entryKeys[key] {
+			return fmt.Errorf("line %d: unknown key `%s`", node.Content[i].Line, key)
+		}
+	}
+	return node.Decode((*plain)(k))
+}
+
+func (k *KnownFailure) check() error {
+	for name, text := range map[string]string{"match": k.Match, "reason": k.Reason, "issue": k.Issue} {
+		if text == "" {
+			return fmt.Errorf("`%s` is missing", name)
+		}
+	}
+	if !setOf("fail", "hang", "faulted")[k.Verdict] {
+		return fmt.Errorf("`verdict` is %q; expected fail, hang or faulted", k.Verdict)
+	}
+	if _, err := time.Parse("2006-01-02", k.Expires); err != nil && k.Expires != "" {
+		return fmt.Errorf("`expires` is %q, which is not a date", k.Expires)
+	}
+	return nil
+}
+
+var oldName = regexp.MustCompile(`@recorded([:.]|$)`)
+
+// updateID returns an id or a pattern with the current names of deliveries.
+func updateID(pattern string) string { return oldName.ReplaceAllString(pattern, "@as-is$1") }
+
+// compileGlob returns the expression for a pattern on ids, whose components are separated by / @ : and a dot.
+// One star matches one component or a part of one, and two match any number.
+func compileGlob(pattern string) *regexp.Regexp {
+	source := regexp.QuoteMeta(pattern)
+	source = strings.ReplaceAll(source, `\*\*`, `.*`)
+	source = strings.ReplaceAll(source, `\*`, `[^/@:.]*`)
+	return regexp.MustCompile(`(?s)^` + source + `$`)
+}
+
+// settle counts how a trial relates to the entries. It returns why its failure is known, or, if it passes, a
+// complaint about an entry that lists it.
+func (known *KnownFailures) settle(trial *Trial, judgement Judgement, isFailure bool) (reason, complaint string) {
+	if known == nil {
+		return "", ""
+	}
+	var reasons []string
+	var covering []*regexp.Regexp
+	isCovered := false
+	for _, entry := range known.Entries {
+		status := entry.find(trial, judgement)
+		entry.counts[status]++
+		switch {
+		case status == passing && judgement.Verdict == Pass && complaint == "":
+			complaint = fmt.Sprintf("passes, but %s:%d lists it as a known failure (%s)", known.Path, entry.line, entry.Reason)
+		case status != matched:
+		case entry.checks == nil:
+			reasons, isCovered = append(reasons, entry.reason()), true
+		default:
+			reasons, covering = append(reasons, entry.reason()), append(covering, entry.checks)
+		}
+	}
+	if isFailure && (isCovered || matchAll(judgement.failures(isFailure && judgement.Verdict == Warn), covering)) {
+		return strings.Join(reasons, "; "), ""
+	}
+	return "", complaint
+}
+
+func (k *KnownFailure) reason() string { return fmt.Sprintf("%s (%s)", k.Reason, k.Issue) }
+
+func matchAll(checks []Check, patterns []*regexp.Regexp) bool {
+	return len(checks) > 0 && every(checks, func(check Check) bool {
+		return some(patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(check.Path) })
+	})
+}
+
+// names says whether an entry is about a trial, or a part of it.
+func (k *KnownFailure) isAbout(trial *Trial) bool {
+	return k.trials.MatchString(trial.Case.ID) && (k.names == nil || k.names.MatchString(trial.Name))
+}
+
+func (k *KnownFailure) find(trial *Trial, judgement Judgement) status {
+	if !k.isAbout(trial) {
+		return unnamed
+	}
+	isMade, isDifferent := false, false
+	var worst *Check
+	for i, check := range judgement.Checks {
+		if k.checks != nil && !k.checks.MatchString(check.Path) {
+			continue
+		}
+		isMade = true
+		isDifferent = isDifferent || check.Verdict != Pass
+		// The first one; of those in a whole trial, the first of the worst.
+		isWorse := worst == nil || k.checks == nil && worst.Verdict == Warn && check.Verdict == Fail
+		if check.Verdict != Pass && check.Verdict != OfMay && isWorse {
+			worst = &judgement.Checks[i]
+		}
+	}
+	switch {
+	case worst != nil && k.Verdict == "fail" && (k.Message == nil || strings.HasPrefix(worst.String(), *k.Message)):
+		return matched
+	case worst != nil, !isMade && judgement.Culprit == Adapter:
+		return mismatched
+	case isDifferent:
+		return inconclusive
+	case isMade:
+		return passing
+	}
+	return unnamed
+}
+
+// outside are topics of cases that the suites do not have, since they need a server or are made while they run.
+var outside = regexp.MustCompile(`^[^/]+/(behavior|sizes|recorded-)`)
+
+// listOutdated returns a complaint about each entry that is no longer true. An entry without a judged trial is
+// left alone, unless it matches nothing in the suites.
+func (known *KnownFailures) listOutdated(suites []*Suite, today string) []string {
+	var complaints []string
+	first := map[string]int{}
+	for _, entry := range known.Entries {
+		complain := func(format string, values ...any) {
+			message := fmt.Sprintf(format, values...)
+			complaints = append(complaints, fmt.Sprintf("%s:%d: `%s` %s", known.Path, entry.line, entry.Match, message))
+		}
+		n := entry.counts
+		count := n[passing] + n[inconclusive]
+		switch {
+		case n[matched] > 0 && n[passing] > 0:
+			complain("fails in only %d of %d trials: narrow the pattern", n[matched], n[matched]+n[passing])
+		case n[matched] > 0:
+		case n[mismatched] > 0:
+			complain("no longer fails like this, but in a different way: update or remove the entry")
+		case count > 0:
+			complain("is fixed, all %s pass: remove the entry", formatCount(count, "trial"))
+		case entry.isUnmatched(suites):
+			complain("matches nothing in the suite (was a case renamed?): fix the pattern or remove the entry")
+		}
+		if entry.Expires != "" && entry.Expires < today {
+			complain("expired on %s: fix the failure or set a later date", entry.Expires)
+		}
+		key := fmt.Sprint(entry.Match, "\x00", entry.Verdict, entry.Message == nil)
+		if entry.Message != nil {
+			key += *entry.Message
+		}
+		if line, ok := first[key]; ok {
+			complain("is a duplicate of the entry on line %d: remove one", line)
+		} else {
+			first[key] = entry.line
+		}
+	}
+	return complaints
+}
+
+func (k *KnownFailure) isUnmatched(suites []*Suite) bool {
+	isOfSuite := false
+	for _, suite := range suites {
+		isOfSuite = isOfSuite || strings.HasPrefix(k.Match, suite.API+"/")
+		for _, c := range suite.Cases {
+			if !k.trials.MatchString(c.ID) {
+				continue
+			}
+			for _, trial := range c.Trials {
+				if !trial.IsCovered() || k.isAbout(trial) {
+					return false
+				}
+			}
+			if len(c.Trials) == 0 {
+				return false
+			}
+		}
+	}
+	return isOfSuite && !outside.MatchString(k.Match)
+}
