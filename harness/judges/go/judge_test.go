@@ -142,9 +142,8 @@ func TestAWrongTextFailsWithBothValuesAndTheCasesPlace(t *testing.T) {
 toy-chat/text/plain: specs/toy-chat/text.yaml, line 7
   content.0.text (must)
     expected "café"
-    got      "cafe"
-`
-	if got := report(trial, judgement, false); got != expected {
+    got      "cafe"`
+	if got := Report(trial, judgement, false); got != expected {
 		t.Error(got)
 	}
 }
@@ -173,7 +172,7 @@ func TestAnErrorAndAPanicAreReportedWithTheFailure(t *testing.T) {
 		`the parser returned the error: panic: lost` + "\ngoroutine": panics,
 	} {
 		judgement := Judge(trial, parse, claim(t))
-		if got := report(trial, judgement, false); judgement.Verdict != Fail || !strings.Contains(got, expected) {
+		if got := Report(trial, judgement, false); judgement.Verdict != Fail || !strings.Contains(got, expected) {
 			t.Error(got)
 		}
 	}

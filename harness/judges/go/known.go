@@ -1,14 +1,10 @@
 package streamconform
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"time"
-
-	"gopkg.in/yaml.v3"
 )
 
 // KnownFailures are the failures that a file lists, each with its reason: the file of conform run
@@ -22,13 +18,15 @@ type KnownFailures struct {
 
 // A KnownFailure lists the trials or checks that a pattern matches.
 type KnownFailure struct {
-	Match   string  `yaml:"match"`
-	Verdict string  `yaml:"verdict"`
-	Message *string `yaml:"message"`
-	Reason  string  `yaml:"reason"`
-	Issue   string  `yaml:"issue"`
-	Expires string  `yaml:"expires"`
-	Cause   string  `yaml:"cause"`
+	Match   string
+	Verdict string
+	Message *string
+	Reason  string
+	Issue   string
+	Expires string
+	// Cause, API, Trials and Example are those of an entry by cause, which is only counted.
+	Cause, API, Example string
+	Trials              int
 
 	line                  int
 	trials, names, checks *regexp.Regexp
@@ -47,67 +45,26 @@ const (
 	inconclusive
 )
 
-// ReadKnownFailures reads a file.
-func ReadKnownFailures(path string) (*KnownFailures, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+// Add adds an entry of a line of the file.
+func (known *KnownFailures) Add(line int, entry KnownFailure) error {
+	if entry.Cause != "" {
+		known.Causes++
+		return nil
 	}
-	known, err := parseKnownFailures(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if err := entry.check(); err != nil {
+		return fmt.Errorf("line %d: %w", line, err)
 	}
-	known.Path = path
-	return known, nil
-}
-
-func parseKnownFailures(data []byte) (*KnownFailures, error) {
-	var file struct {
-		Version int             `yaml:"known-failures"`
-		Entries []*KnownFailure `yaml:"entries"`
+	subject, check, hasCheck := strings.Cut(updateID(entry.Match), ":")
+	name, delivery, hasDelivery := strings.Cut(subject, "@")
+	entry.line, entry.trials, entry.counts = line, compileGlob(name), map[status]int{}
+	if hasDelivery {
+		entry.names = compileGlob(delivery)
 	}
-	if err := yaml.Unmarshal(data, &file); err != nil {
-		return nil, err
+	if hasCheck {
+		entry.checks = compileGlob(check)
 	}
-	if file.Version != 1 {
-		return nil, errors.New("expected `known-failures: 1`")
-	}
-	known := new(KnownFailures)
-	for _, entry := range file.Entries {
-		if entry.Cause != "" {
-			known.Causes++
-			continue
-		}
-		if err := entry.check(); err != nil {
-			return nil, fmt.Errorf("line %d: %w", entry.line, err)
-		}
-		pattern := updateID(entry.Match)
-		subject, check, hasCheck := strings.Cut(pattern, ":")
-		name, delivery, hasDelivery := strings.Cut(subject, "@")
-		entry.trials, entry.counts = compileGlob(name), map[status]int{}
-		if hasDelivery {
-			entry.names = compileGlob(delivery)
-		}
-		if hasCheck {
-			entry.checks = compileGlob(check)
-		}
-		known.Entries = append(known.Entries, entry)
-	}
-	return known, nil
-}
-
-var entryKeys = setOf("match", "cause", "api", "trials", "example", "verdict", "message", "reason", "issue", "expires")
-
-// UnmarshalYAML also remembers the line.
-func (k *KnownFailure) UnmarshalYAML(node *yaml.Node) error {
-	type plain KnownFailure
-	k.line = node.Line
-	for i := 0; i < len(node.Content); i += 2 {
-		if key := node.Content[i].Value; !entryKeys[key] {
-			return fmt.Errorf("line %d: unknown key `%s`", node.Content[i].Line, key)
-		}
-	}
-	return node.Decode((*plain)(k))
+	known.Entries = append(known.Entries, &entry)
+	return nil
 }
 
 func (k *KnownFailure) check() error {
@@ -161,7 +118,7 @@ func (known *KnownFailures) settle(trial *Trial, judgement Judgement, isFailure 
 			reasons, covering = append(reasons, entry.reason()), append(covering, entry.checks)
 		}
 	}
-	if isFailure && (isCovered || matchAll(judgement.failures(isFailure && judgement.Verdict == Warn), covering)) {
+	if isFailure && (isCovered || matchAll(judgement.Failures(judgement.Verdict == Warn), covering)) {
 		return strings.Join(reasons, "; "), ""
 	}
 	return "", complaint
