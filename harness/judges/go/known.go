@@ -20,7 +20,7 @@ type KnownFailures struct {
 type KnownFailure struct {
 	Match   string
 	Verdict string
-	Message *string
+	Message string
 	Reason  string
 	Issue   string
 	Expires string
@@ -98,7 +98,7 @@ func compileGlob(pattern string) *regexp.Regexp {
 
 // settle counts how a trial relates to the entries. It returns why its failure is known, or, if it passes, a
 // complaint about an entry that lists it.
-func (known *KnownFailures) settle(trial *Trial, judgement Judgement, isFailure bool) (reason, complaint string) {
+func (known *KnownFailures) settle(trial *Trial, judgement Judgement, strict bool) (reason, complaint string) {
 	if known == nil {
 		return "", ""
 	}
@@ -118,7 +118,10 @@ func (known *KnownFailures) settle(trial *Trial, judgement Judgement, isFailure 
 			reasons, covering = append(reasons, entry.reason()), append(covering, entry.checks)
 		}
 	}
-	if isFailure && (isCovered || matchAll(judgement.Failures(judgement.Verdict == Warn), covering)) {
+	failures := judgement.Failures(strict)
+	if len(failures) > 0 && (isCovered || every(failures, func(check Check) bool {
+		return some(covering, func(pattern *regexp.Regexp) bool { return pattern.MatchString(check.Path) })
+	})) {
 		return strings.Join(reasons, "; "), ""
 	}
 	return "", complaint
@@ -126,13 +129,7 @@ func (known *KnownFailures) settle(trial *Trial, judgement Judgement, isFailure 
 
 func (k *KnownFailure) reason() string { return fmt.Sprintf("%s (%s)", k.Reason, k.Issue) }
 
-func matchAll(checks []Check, patterns []*regexp.Regexp) bool {
-	return len(checks) > 0 && every(checks, func(check Check) bool {
-		return some(patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(check.Path) })
-	})
-}
-
-// names says whether an entry is about a trial, or a part of it.
+// isAbout says whether an entry is about a trial, or a part of it.
 func (k *KnownFailure) isAbout(trial *Trial) bool {
 	return k.trials.MatchString(trial.Case.ID) && (k.names == nil || k.names.MatchString(trial.Name))
 }
@@ -156,7 +153,7 @@ func (k *KnownFailure) find(trial *Trial, judgement Judgement) status {
 		}
 	}
 	switch {
-	case worst != nil && k.Verdict == "fail" && (k.Message == nil || strings.HasPrefix(worst.String(), *k.Message)):
+	case worst != nil && k.Verdict == "fail" && strings.HasPrefix(worst.String(), k.Message):
 		return matched
 	case worst != nil, !isMade && judgement.Culprit == Adapter:
 		return mismatched
@@ -175,7 +172,7 @@ var outside = regexp.MustCompile(`^[^/]+/(behavior|sizes|recorded-)`)
 // left alone, unless it matches nothing in the suites.
 func (known *KnownFailures) listOutdated(suites []*Suite, today string) []string {
 	var complaints []string
-	first := map[string]int{}
+	first := map[[3]string]int{}
 	for _, entry := range known.Entries {
 		complain := func(format string, values ...any) {
 			message := fmt.Sprintf(format, values...)
@@ -197,10 +194,7 @@ func (known *KnownFailures) listOutdated(suites []*Suite, today string) []string
 		if entry.Expires != "" && entry.Expires < today {
 			complain("expired on %s: fix the failure or set a later date", entry.Expires)
 		}
-		key := fmt.Sprint(entry.Match, "\x00", entry.Verdict, entry.Message == nil)
-		if entry.Message != nil {
-			key += *entry.Message
-		}
+		key := [3]string{entry.Match, entry.Verdict, entry.Message}
 		if line, ok := first[key]; ok {
 			complain("is a duplicate of the entry on line %d: remove one", line)
 		} else {
@@ -210,22 +204,15 @@ func (known *KnownFailures) listOutdated(suites []*Suite, today string) []string
 	return complaints
 }
 
+// isUnmatched says whether an entry matches nothing in the suites, although they have its API.
 func (k *KnownFailure) isUnmatched(suites []*Suite) bool {
 	isOfSuite := false
 	for _, suite := range suites {
 		isOfSuite = isOfSuite || strings.HasPrefix(k.Match, suite.API+"/")
-		for _, c := range suite.Cases {
-			if !k.trials.MatchString(c.ID) {
-				continue
-			}
-			for _, trial := range c.Trials {
-				if !trial.IsCovered() || k.isAbout(trial) {
-					return false
-				}
-			}
-			if len(c.Trials) == 0 {
-				return false
-			}
+		if some(suite.Cases, func(c *Case) bool {
+			return k.trials.MatchString(c.ID) && (!c.isAnswer() || some(c.Trials, k.isAbout))
+		}) {
+			return false
 		}
 	}
 	return isOfSuite && !outside.MatchString(k.Match)

@@ -116,8 +116,7 @@ type Result struct {
 
 // Settle counts a judgement, and returns what a test says about it.
 func (s *Session) Settle(trial *Trial, judgement Judgement) Result {
-	isFailure := judgement.Verdict == Fail || s.options.Strict && judgement.Verdict == Warn
-	reason, complaint := s.known.settle(trial, judgement, isFailure)
+	reason, complaint := s.known.settle(trial, judgement, s.options.Strict)
 	s.judged++
 	for claim, isCompared := range judgement.Compared {
 		if isCompared {
@@ -130,7 +129,7 @@ func (s *Session) Settle(trial *Trial, judgement Judgement) Result {
 	case reason != "":
 		s.counts["known failure"]++
 		return Result{IsKnown: true, Text: "known failure: " + reason}
-	case isFailure:
+	case len(judgement.Failures(s.options.Strict)) > 0:
 		complaint = Report(trial, judgement, s.options.Strict)
 	case judgement.Verdict == Warn:
 		s.counts["warning"]++

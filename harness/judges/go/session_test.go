@@ -119,7 +119,7 @@ func TestAListedFailureDoesNotFail(t *testing.T) {
 		{Match: "toy-chat/text/*", Verdict: "fail"},
 		{Match: "toy-chat/text/plain@**", Verdict: "fail"},
 		{Match: "toy-chat/text/plain:content.0.*", Verdict: "fail"},
-		{Match: "toy-chat/text/*", Verdict: "fail", Message: &message},
+		{Match: "toy-chat/text/*", Verdict: "fail", Message: message},
 	} {
 		failed, complaints := start(t, Options{Select: []string{"plain"}}, entry).run(answer("cafe"))
 		if len(failed) != 0 || len(complaints) != 0 {
@@ -138,8 +138,9 @@ func TestAnEntryThatIsOutOfDateFails(t *testing.T) {
 	}
 	for expected, entry := range map[string]KnownFailure{
 		"matches nothing in the suite": {Match: "toy-chat/text/gone", Verdict: "fail"},
+		"matches nothing":              {Match: "toy-chat/text/plain@gone", Verdict: "fail"},
 		"fails like this":              {Match: "toy-chat/text/*", Verdict: "hang"},
-		"in a different way":           {Match: "toy-chat/text/*", Verdict: "fail", Message: &message},
+		"in a different way":           {Match: "toy-chat/text/*", Verdict: "fail", Message: message},
 		"fails in only 1 of 2 trials":  {Match: "**@as-is", Verdict: "fail"},
 		"is fixed, all 1 trial pass":   {Match: "**/two-calls", Verdict: "fail"},
 		"is fixed, all 2 trials pass":  {Match: "toy-chat/text/plain:stop.*", Verdict: "fail"},

@@ -155,14 +155,11 @@ func (t *Trial) ID() string { return t.Case.ID + "@" + t.Name }
 // IsCovered says whether this package can run and judge the trial: its bytes are handed over directly, not by
 // a server.
 func (t *Trial) IsCovered() bool {
-	isAnswer := t.Case.Kind == "stream" || t.Case.Kind == "document"
-	for _, input := range t.Inputs {
-		if input == "bytes" {
-			return isAnswer && t.Transport == ""
-		}
-	}
-	return false
+	isInBytes := some(t.Inputs, func(input string) bool { return input == "bytes" })
+	return isInBytes && t.Case.isAnswer() && t.Transport == ""
 }
+
+func (c *Case) isAnswer() bool { return c.Kind == "stream" || c.Kind == "document" }
 
 func (t *Trial) expectation() *expectation {
 	if t.Expect != nil {
