@@ -144,6 +144,7 @@ func TestAnEntryThatIsOutOfDateFails(t *testing.T) {
 		"fails in only 1 of 2 trials":  {Match: "**@as-is", Verdict: "fail"},
 		"is fixed, all 1 trial pass":   {Match: "**/two-calls", Verdict: "fail"},
 		"is fixed, all 2 trials pass":  {Match: "toy-chat/text/plain:stop.*", Verdict: "fail"},
+		"is fixed, all 2 trials":       {Match: "toy-chat/text/plain:usage.output", Verdict: "fail"},
 		"expired on 2026-01-31":        {Match: "toy-chat/text/plain", Verdict: "fail", Expires: "2026-01-31"},
 	} {
 		_, complaints := start(t, Options{}, entry).run(onlyText)
