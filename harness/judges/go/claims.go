@@ -5,6 +5,43 @@ import (
 	"strings"
 )
 
+// A Capability is something that a parser may expose; only what it claims is judged.
+type Capability string
+
+// Claims are the capabilities that a parser claims.
+type Claims map[Capability]bool
+
+// capabilities are all that concern streams and documents. The last, documents, must be claimed by name.
+var capabilities = []Capability{
+	"tool_calls", "parallel_tool_calls", "thinking", "signatures", "usage", "cache_usage", "usage_details",
+	"cost", "errors", "refusals", "provider_tools", "stop", "raw_stop", "documents",
+}
+
+// NewClaims returns the claims with these names; without names, all but documents.
+func NewClaims(names ...Capability) (Claims, error) {
+	if len(names) == 0 {
+		names = capabilities[:len(capabilities)-1]
+	}
+	claims := Claims{}
+	for _, name := range names {
+		if !some(capabilities, func(known Capability) bool { return name == known }) {
+			return nil, fmt.Errorf("unknown capability `%s`; known: %v", name, capabilities)
+		}
+		claims[name] = true
+	}
+	return claims, nil
+}
+
+// missing returns the first capability that a case needs and that is not claimed, or "".
+func (claims Claims) missing(c *Case) Capability {
+	for _, name := range c.Capabilities {
+		if !claims[name] {
+			return name
+		}
+	}
+	return ""
+}
+
 // findCompared returns the claims of which the case expects a value, and whether the checks compared one. An
 // absent key is not judged, so a parser that never reports a claimed value would pass every trial. isRaised
 // explains a group that is left out.
@@ -74,47 +111,4 @@ func (claims Claims) include(got *block) bool {
 		return claims["tool_calls"]
 	}
 	return true
-}
-
-// A Capability is something that a parser may expose; only what it claims is judged.
-type Capability string
-
-// Claims are the capabilities that a parser claims.
-type Claims map[Capability]bool
-
-// capabilities are all that concern streams and documents. The last, documents, must be claimed by name.
-var capabilities = []Capability{
-	"tool_calls", "parallel_tool_calls", "thinking", "signatures", "usage", "cache_usage", "usage_details",
-	"cost", "errors", "refusals", "provider_tools", "stop", "raw_stop", "documents",
-}
-
-// NewClaims returns the claims with these names; without names, all but documents.
-func NewClaims(names ...Capability) (Claims, error) {
-	if len(names) == 0 {
-		names = capabilities[:len(capabilities)-1]
-	}
-	claims := Claims{}
-	for _, name := range names {
-		claims[name] = true
-	}
-	for _, name := range capabilities {
-		delete(claims, name)
-	}
-	for name := range claims {
-		return nil, fmt.Errorf("unknown capability `%s`; known: %v", name, capabilities)
-	}
-	for _, name := range names {
-		claims[name] = true
-	}
-	return claims, nil
-}
-
-// missing returns the first capability that a case needs and that is not claimed, or "".
-func (claims Claims) missing(c *Case) Capability {
-	for _, name := range c.Capabilities {
-		if !claims[name] {
-			return name
-		}
-	}
-	return ""
 }

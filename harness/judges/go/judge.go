@@ -1,7 +1,7 @@
 // Package streamconform judges whether a parser of LLM streams reads them correctly.
 //
 // It reads the suite of an API (suite-<api>.json.gz), hands the bytes of each trial to a function of yours, and
-// compares what it returns with what the case expects. Test makes one subtest per trial.
+// compares what it returns with what the case expects. The package conformtest makes one subtest per trial.
 package streamconform
 
 import (

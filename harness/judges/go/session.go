@@ -141,6 +141,7 @@ func (s *Session) Settle(trial *Trial, judgement Judgement) Result {
 	return Result{IsFailure: true, Text: complaint}
 }
 
+// Summarize returns how many trials were judged, with what verdicts, and what was left out.
 func (s *Session) Summarize() string {
 	var parts []string
 	passed := s.judged
