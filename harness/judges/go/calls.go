@@ -40,40 +40,36 @@ func (a *aligner) orderCalls(expected []expectedBlock, received []*block) ([]*bl
 func (a *aligner) findPositions(
 	expected []expectedBlock, received []*block, calls []int,
 ) (places []int, positions map[int]int) {
-	positions = map[int]int{}
-	wanted := map[string]int{}
-	hasAllIDs := true
+	wanted, isNamed := map[string]int{}, true
 	for place, one := range expected {
 		id, ok := literalText(one.Fields.get("id"))
-		hasAllIDs = hasAllIDs && ok
+		_, isKnown := wanted[id]
+		isNamed = isNamed && ok && !isKnown
 		wanted[id] = place
 	}
-	if hasAllIDs && len(wanted) == len(expected) {
-		for _, i := range calls {
-			id, ok := received[i].fields["id"].(string)
-			if place, found := wanted[id]; ok && found {
-				positions[i] = place
-				places = append(places, i)
-			}
+	find := func(id string) (int, bool) { place, ok := wanted[id]; return place, ok }
+	if !isNamed {
+		// The same calls in the same order are the common case.
+		isSame := len(calls) <= len(expected)
+		for n, i := range calls {
+			isSame = isSame && isSameCall(expected[n], received[i])
 		}
-		return places, positions
+		if isSame || len(calls) > len(expected) {
+			return nil, nil
+		}
+		find = a.find
 	}
-	// The same calls in the same order are the common case.
-	isSame := len(calls) <= len(expected)
-	for n, i := range calls {
-		isSame = isSame && isSameCall(expected[n], received[i])
-	}
-	if len(calls) > len(expected) || isSame {
-		return nil, positions
-	}
+	positions = map[int]int{}
 	for _, i := range calls {
 		id, ok := received[i].fields["id"].(string)
-		position, found := a.find(id)
-		if !ok || !found {
-			return nil, map[int]int{}
+		position, isFound := find(id)
+		switch {
+		case ok && isFound:
+			positions[i] = position
+			places = append(places, i)
+		case !isNamed:
+			return nil, nil
 		}
-		positions[i] = position
-		places = append(places, i)
 	}
 	return places, positions
 }

@@ -85,8 +85,11 @@ var members = map[string][]member{
 		{"complete", "flag", true}, {"executor", "executor", false}, {"signature", "text", true},
 		{"echo", "object", true},
 	},
-	"other":    {{"kind", "text", false}, {"data", "any", false}},
-	"citation": {{"source", "text", true}, {"title", "text", true}, {"quote", "text", true}, {"start", "count", true}, {"end", "count", true}},
+	"other": {{"kind", "text", false}, {"data", "any", false}},
+	"citation": {
+		{"source", "text", true}, {"title", "text", true}, {"quote", "text", true}, {"start", "count", true},
+		{"end", "count", true},
+	},
 }
 
 // words are the forms that allow only some texts, or null except for status.

@@ -159,7 +159,8 @@ func (s *Session) Summarize() string {
 		}
 	}
 	if s.known != nil && s.known.Causes > 0 {
-		text += fmt.Sprintf("; %s ignored by cause, which only `conform run` knows", formatCount(s.known.Causes, "known failure"))
+		count := formatCount(s.known.Causes, "known failure")
+		text += fmt.Sprintf("; %s ignored by cause, which only `conform run` knows", count)
 	}
 	return text
 }
