@@ -128,6 +128,21 @@ func TestAListedFailureDoesNotFail(t *testing.T) {
 	}
 }
 
+func TestAnEntryMustCoverAllThatFails(t *testing.T) {
+	entry := KnownFailure{Match: "toy-chat/text/plain:content.**", Verdict: "fail"}
+	both := func(input Input) (Outcome, error) {
+		outcome, err := answer("cafe")(input)
+		outcome["usage"] = map[string]any{"input": 0}
+		return outcome, err
+	}
+	for _, strict := range []bool{false, true} {
+		failed, _ := start(t, Options{Strict: strict, Select: []string{"plain"}}, entry).run(both)
+		if (len(failed) == 2) != strict {
+			t.Error(strict, failed)
+		}
+	}
+}
+
 func TestAnEntryThatIsOutOfDateFails(t *testing.T) {
 	message := "stop.reason"
 	onlyText := func(input Input) (Outcome, error) {
