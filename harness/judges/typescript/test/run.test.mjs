@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { testConformance } from "../dist/index.js";
+import { listTrials, testConformance } from "../dist/index.js";
 import { CASE, collect, lose, makeSuite, read } from "./made.mjs";
 
 const END = "streamconform: claims and known failures";
@@ -25,6 +25,16 @@ test("the bytes come in the chunks of the trial", async () => {
     [2, 3],
     [1, 1, 1, 1, 1],
   ]);
+});
+
+test("a trial may deliver a part of the body, and other bytes after it", () => {
+  const trials = [
+    { ...CASE.trials[0], prefix: 2, append: "é", cuts: [3] },
+    { ...CASE.trials[0], prefix: 0, append_base64: "/wA=", cuts: "every" },
+    { ...CASE.trials[0], prefix: 0, cuts: [] },
+  ];
+  const made = listTrials(makeSuite({ ...CASE, trials })).map((trial) => trial.makeChunks().map((chunk) => [...chunk]));
+  assert.deepEqual(made, [[[72, 101, 195], [169]], [[255], [0]], []]);
 });
 
 test("a failure names the case, its page, its level, the path, and both values", async () => {
