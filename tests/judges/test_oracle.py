@@ -13,6 +13,7 @@ from streamconform.apis import NAMES
 from streamconform_dev.judges.check import CheckerError, check_answers
 from streamconform_dev.judges.damage import CLAIMS
 from streamconform_dev.judges.files import read_answers
+from streamconform_dev.judges.languages import CHECKERS, FOLDER
 from tests.cli.project import Project
 from tests.judges.answers import record_sample
 
@@ -49,6 +50,11 @@ def write_program(change):
 
 def check(program, folder, lines):
     return check_answers([sys.executable, "-c", program], folder, folder / "suite.json.gz", lines)
+
+
+def test_every_judge_has_a_program_that_reads_answers():
+    languages = {path.name for path in FOLDER.iterdir() if path.is_dir()}
+    assert languages <= CHECKERS.keys()
 
 
 def test_every_api_has_answers_that_pass_that_warn_and_that_fail():
