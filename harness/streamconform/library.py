@@ -6,8 +6,9 @@
     >>> results = run_suite("mypkg", select=["openai-chat/**"], deliver="fast")   # doctest: +SKIP
     >>> write_report("html", "report.html", results)                              # doctest: +SKIP
 
-These four functions, the values that they return and the exceptions in `streamconform.errors` follow semantic
-versioning: within a major version, they only gain members. Every other module is internal.
+These four functions, the values that they return, the exceptions in `streamconform.errors` and the functions
+of `streamconform.normal`, which adapters may import, follow semantic versioning: within a major version, they
+only gain members. Every other module is internal.
 """
 
 from __future__ import annotations

@@ -15,8 +15,9 @@ import urllib3.exceptions
 from botocore.config import Config
 from botocore.eventstream import ParserError
 
+from streamconform.normal.blocks import Error, get
 from streamconform_peers import control
-from streamconform_peers.normal_form import TIMEOUT_SECONDS, Error, describe_exception, get
+from streamconform_peers.library_call import TIMEOUT_SECONDS, describe_exception
 
 _ADDRESS: Final = {"base_url": ""}
 """Where the requests of the shared clients go: to the address of the current run."""

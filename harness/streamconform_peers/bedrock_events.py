@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from streamconform_peers.normal_form import Block, build_call, build_other, get
+from streamconform.normal.blocks import Block, build_call, build_other, get
 
 
 def aggregate_content(events: Iterable[Mapping[str, Any]]) -> list[Block]:

@@ -10,7 +10,8 @@ from typing import Any, Final
 import httpx
 import openai
 
-from streamconform_peers.normal_form import Error, describe_exception, get
+from streamconform.normal.blocks import Error, get
+from streamconform_peers.library_call import describe_exception
 
 # The SDKs of Anthropic, Google and Mistral use httpx2; an environment without those SDKs does not have it.
 try:

@@ -17,7 +17,7 @@ from functools import cache, lru_cache, wraps
 from threading import Lock, Thread
 from typing import Any, Final, ParamSpec, TypeVar
 
-from streamconform_peers.normal_form import get
+from streamconform.normal.blocks import get
 
 Settings = ParamSpec("Settings")
 Client = TypeVar("Client")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from streamconform_peers.normal_form import Error, get
+from streamconform.normal.blocks import Error, get
 
 
 def build_error(body: Any, *, message: str, status: int | None) -> Error:

@@ -36,7 +36,7 @@ def main(module_name: str, hello: Mapping[str, Any]) -> None:
     from streamconform.adapters import host
     from streamconform.adapters.deferred_certificates import defer_certificate_loading
     from streamconform_peers.control import answer_each
-    from streamconform_peers.normal_form import take_exception
+    from streamconform_peers.library_call import take_exception
 
     defer_certificate_loading()  # before the adapter's module, which may create a client
     module: Any = importlib.import_module(module_name)

@@ -9,7 +9,8 @@ from typing import Final
 
 import openai
 
-from streamconform_peers.normal_form import Error, describe_exception, get
+from streamconform.normal.blocks import Error, get
+from streamconform_peers.library_call import describe_exception
 
 CONNECTION_ERRORS: Final = (openai.APIConnectionError,)
 """The connection was lost or timed out; the provider sent no error."""

@@ -12,18 +12,12 @@ from typing import Any
 
 import httpx
 
+from streamconform.adapters.request_reader import build_keywords
+from streamconform.normal.blocks import Error, get
+from streamconform.normal.chat import ChatFields, convert_chat_chunks, convert_chat_completion
 from streamconform_peers import control
-from streamconform_peers.chat_chunks import convert_chunks
-from streamconform_peers.chat_completion import ChatFields, convert_completion
 from streamconform_peers.error_documents import build_error
-from streamconform_peers.normal_form import (
-    TIMEOUT_SECONDS,
-    Error,
-    ExceptionKeeper,
-    build_keywords,
-    describe_exception,
-    get,
-)
+from streamconform_peers.library_call import TIMEOUT_SECONDS, ExceptionKeeper, describe_exception
 
 
 def build_adapter(
@@ -56,17 +50,17 @@ def build_adapter(
             completion: Any = None
             with ExceptionKeeper(describe) as kept:
                 completion = create(**keywords)
-            return convert_completion(completion, kept, exposed)
+            return convert_chat_completion(completion, exposed, error=kept.error)
         chunks: list[Any] = []
         with ExceptionKeeper(describe) as kept:
             control.read(
                 run,
                 chunks,
-                lambda: convert_chunks(chunks, kept, exposed),
+                lambda: convert_chat_chunks(chunks, exposed, error=kept.error),
                 lambda: create(**keywords, stream=True),
                 lambda: get_create(async_client)(**keywords, stream=True),
             )
-        return convert_chunks(chunks, kept, exposed)
+        return convert_chat_chunks(chunks, exposed, error=kept.error)
 
     return run_chat
 

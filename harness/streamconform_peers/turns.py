@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from streamconform_peers.normal_form import get
+from streamconform.normal.blocks import get
 
 Result = Mapping[str, Any]
 """The result of a tool call: `{name, content, error?}`."""

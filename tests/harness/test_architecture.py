@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -201,6 +202,18 @@ def test_the_api_records_import_only_the_model_and_the_wire():
         for each in harness("apis")
         for name in each.imports()
         if name.startswith("streamconform.") and not name.startswith(below)
+    ] == []
+
+
+def test_what_converts_the_values_of_libraries_needs_only_the_standard_library():
+    """It runs in the environments of the libraries; `request_reader` runs there too."""
+    allowed = ("streamconform.normal", "streamconform.adapters.request_reader")
+    assert [
+        (each.name, name)
+        for each in modules(HARNESS)
+        if each.part == "normal" or each.name == "adapters/request_reader.py"
+        for name in each.imports()
+        if not name.startswith(allowed) and name.partition(".")[0] not in sys.stdlib_module_names
     ] == []
 
 

@@ -1,8 +1,9 @@
-"""Read the prompt and the tools from a request body, for libraries with their own request format."""
+"""Pass a request body on to a library: as keyword arguments, or as its prompt and its tools."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 Tool = tuple[str, str, Mapping[str, Any]]
@@ -22,6 +23,15 @@ def read_prompt(request: Mapping[str, Any] | None) -> str:
 def read_tools(request: Mapping[str, Any] | None) -> list[Tool]:
     """Return the client tools that a request (in any API) declares; provider-run tools are skipped."""
     return list(_read_tools(_get(request, "tools") or _get(request, "toolConfig", "tools") or []))
+
+
+def build_keywords(function: Callable[..., Any], request: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a request body as keyword arguments for `function`; unknown fields go into `extra_body`."""
+    known = inspect.signature(function).parameters
+    keywords = dict(request or {})
+    # A method raises `TypeError` for a keyword argument that it does not have.
+    extra = {key: keywords.pop(key) for key in list(keywords) if key not in known}
+    return keywords | ({"extra_body": extra} if extra else {})
 
 
 def _read_texts(value: Any) -> Iterator[str]:

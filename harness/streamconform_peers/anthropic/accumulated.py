@@ -5,30 +5,22 @@ A conversation goes through the SDK's tool runner, whose streams are of the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anthropic
 
+from streamconform.adapters.request_reader import build_keywords
+from streamconform.normal.anthropic import convert_anthropic_message
+from streamconform.normal.blocks import Error
 from streamconform_peers import control
 from streamconform_peers.anthropic.errors import (
     build_request,
     describe_error,
     get_client,
-    read_usage,
 )
 from streamconform_peers.anthropic.tools import Answer, converse, read_stream
-from streamconform_peers.normal_form import (
-    Block,
-    Error,
-    ExceptionKeeper,
-    build_call,
-    build_keywords,
-    build_other,
-    build_outcome,
-    get,
-)
-from streamconform_peers.stop_reasons import ANTHROPIC
+from streamconform_peers.library_call import ExceptionKeeper
 from streamconform_peers.turns import list_turns
 
 
@@ -78,40 +70,4 @@ def answer_conversation(
 def _convert_answer(answers: Sequence[Answer], kept: ExceptionKeeper) -> dict[str, Any]:
     """Return the outcome of the last answer, if the library got as far as one."""
     last = answers[-1] if answers else Answer()
-    return convert_message(last.message, kept, last.done)
-
-
-def convert_message(
-    message: Any, kept: ExceptionKeeper, done: Collection[int] | None = None
-) -> dict[str, Any]:
-    """Return the outcome of a message; `done` contains the indexes of the completed blocks (None: all)."""
-    # Without a final message, the snapshot's stop reason is not used.
-    stop = None if kept.exception else get(message, "stop_reason")
-    return build_outcome(
-        [
-            _convert_block(block, done=done is None or index in done)
-            for index, block in enumerate(get(message, "content") or [])
-        ],
-        ANTHROPIC.get(stop, "other") if stop else None,
-        stop,
-        usage=read_usage(dict(get(message, "usage") or {})),
-        error=kept.error,
-        model=get(message, "model"),
-        response_id=get(message, "id"),
-    )
-
-
-def _convert_block(block: Any, *, done: bool) -> Block:
-    match get(block, "type"):
-        case "text":
-            return {"type": "text", "text": block.text or ""}
-        case "thinking":
-            return {"type": "thinking", "text": block.thinking, "signature": block.signature}
-        case "redacted_thinking":
-            return {"type": "thinking", "text": "", "signature": block.data, "redacted": True}
-        case "tool_use":
-            return build_call(block.id, block.name, block.input, complete=done)
-        case "server_tool_use" | "mcp_tool_use":
-            return build_call(block.id, block.name, block.input, complete=done, executor="provider")
-        case kind:
-            return build_other(str(kind))
+    return convert_anthropic_message(last.message, last.done, ended=kept.exception is None, error=kept.error)

@@ -10,10 +10,11 @@ from typing import Any
 import anthropic
 from botocore.eventstream import ParserError
 
+from streamconform.normal.blocks import Error, get
 from streamconform_peers.anthropic import errors
 from streamconform_peers.anthropic.accumulated import answer_conversation
 from streamconform_peers.anthropic.raw import read_answer
-from streamconform_peers.normal_form import Error, describe_exception, get
+from streamconform_peers.library_call import describe_exception
 
 
 def adapter(run: Any) -> dict[str, Any]:

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import anthropic
 import httpx2
 
+from streamconform.normal.blocks import Error, get
 from streamconform_peers import control
-from streamconform_peers.normal_form import TIMEOUT_SECONDS, Error, describe_exception, get, subtract
+from streamconform_peers.library_call import TIMEOUT_SECONDS, describe_exception
 
 CONNECTION_ERRORS: Final = (httpx2.TransportError, anthropic.APIConnectionError)
 """While the SDK reads a stream, it does not catch the HTTP library's exceptions."""
@@ -46,17 +46,4 @@ def describe_error(error: Exception) -> Error | None:
         "message": message if isinstance(message, str) else error.message,
         # For an error event, the SDK reports the response's status, 200, which is not the error's.
         "status": error.status_code if error.status_code >= 400 else None,
-    }
-
-
-def read_usage(usage: Mapping[str, Any]) -> dict[str, int | None]:
-    """Return the usage buckets, using the last value that was reported for each of the SDK's usage fields."""
-    return {
-        "input": subtract(usage.get("input_tokens")),
-        "cache_read": usage.get("cache_read_input_tokens"),
-        "cache_write": usage.get("cache_creation_input_tokens"),
-        "cache_write_1h": get(usage.get("cache_creation"), "ephemeral_1h_input_tokens"),
-        "output": usage.get("output_tokens"),
-        "reasoning": get(usage.get("output_tokens_details"), "thinking_tokens"),
-        "web_searches": get(usage.get("server_tool_use"), "web_search_requests"),
     }

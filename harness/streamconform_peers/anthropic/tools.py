@@ -10,7 +10,7 @@ from typing import Any
 from anthropic import beta_tool
 from anthropic.lib.tools import ToolError
 
-from streamconform_peers.normal_form import build_keywords
+from streamconform.adapters.request_reader import build_keywords
 from streamconform_peers.turns import Stretch, split_turns
 
 Part = Mapping[str, Any]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamconform.normal.blocks import Block, build_outcome, get
+from streamconform.normal.stop_reasons import BEDROCK
 from streamconform_peers import control
 from streamconform_peers.bedrock_client import describe_error, get_client
 from streamconform_peers.bedrock_events import aggregate_content, convert_block, read_usage
-from streamconform_peers.normal_form import Block, ExceptionKeeper, build_outcome, get
-from streamconform_peers.stop_reasons import BEDROCK
+from streamconform_peers.library_call import ExceptionKeeper
 
 
 def adapter(run: Any) -> dict[str, Any]:

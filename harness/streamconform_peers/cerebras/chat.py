@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from cerebras.cloud import sdk
 
+from streamconform.normal.chat import ChatFields
 from streamconform_peers import stainless
-from streamconform_peers.chat_completion import ChatFields
 
 EXPOSED = ChatFields(reasoning=("reasoning",))
 adapter = stainless.build_adapter(sdk, sdk.Cerebras, sdk.AsyncCerebras, EXPOSED, warm_tcp_connection=False)

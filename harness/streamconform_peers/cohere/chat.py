@@ -16,23 +16,14 @@ from cohere.core.api_error import ApiError
 from cohere.core.http_sse import SSEError
 from cohere.v2.client import V2Client
 
+from streamconform.adapters.request_reader import build_keywords
+from streamconform.normal.blocks import Block, Error, append_text, build_call, build_outcome, get
+from streamconform.normal.stop_reasons import COHERE_V1
 from streamconform_peers import control
 from streamconform_peers.cohere import v1 as cohere_v1
 from streamconform_peers.cohere.documents import convert_v1, convert_v2
 from streamconform_peers.cohere.v1 import ERROR_REASONS, read_usage
-from streamconform_peers.normal_form import (
-    TIMEOUT_SECONDS,
-    Block,
-    Error,
-    ExceptionKeeper,
-    append_text,
-    build_call,
-    build_keywords,
-    build_outcome,
-    describe_exception,
-    get,
-)
-from streamconform_peers.stop_reasons import COHERE_V1
+from streamconform_peers.library_call import TIMEOUT_SECONDS, ExceptionKeeper, describe_exception
 
 
 def adapter(run: Any) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamconform.normal.blocks import Block, Error, append_text, build_call, build_outcome, get
+from streamconform.normal.stop_reasons import COHERE_V1
 from streamconform_peers.cohere.v1 import ERROR_REASONS, read_events, read_usage
-from streamconform_peers.normal_form import Block, Error, append_text, build_call, build_outcome, get
-from streamconform_peers.stop_reasons import COHERE_V1
 
 
 def convert_v2(response: Any, error: Error | None) -> dict[str, Any]:

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from streamconform_peers.normal_form import (
-    Block,
-    Error,
-    append_text,
-    build_call,
-    build_outcome,
-    get,
-    get_text,
-)
-from streamconform_peers.stop_reasons import COHERE_V1
+from streamconform.normal.blocks import Block, Error, append_text, build_call, build_outcome, get, get_text
+from streamconform.normal.stop_reasons import COHERE_V1
 
 ERROR_REASONS: Final = frozenset({"ERROR", "TIMEOUT"})
 """Finish reasons that report a failure on the provider's side."""

@@ -1,32 +1,22 @@
 """`peer:google-genai`: the Google Gen AI SDK's `generate_content_stream()`, with its parts joined in order.
 
 A conversation goes through `chats`. All fields of the request except `contents` go into `extra_body`.
-`APIError` is the provider's error; `httpx2` exceptions raised while reading mean a lost connection. The SDK
-returns signatures as bytes; the normal form uses base64.
+`APIError` is the provider's error; `httpx2` exceptions raised while reading mean a lost connection.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import httpx2
 from google import genai
 from google.genai import errors
 
+from streamconform.normal.blocks import Error
+from streamconform.normal.google import convert_google_chunks
 from streamconform_peers import control
 from streamconform_peers.google_genai.chat import converse
-from streamconform_peers.google_genai.parts import append_part, read_usage
-from streamconform_peers.normal_form import (
-    TIMEOUT_SECONDS,
-    Block,
-    Error,
-    ExceptionKeeper,
-    build_outcome,
-    describe_exception,
-    get,
-)
-from streamconform_peers.stop_reasons import GOOGLE
+from streamconform_peers.library_call import TIMEOUT_SECONDS, ExceptionKeeper, describe_exception
 from streamconform_peers.turns import list_turns
 
 
@@ -47,10 +37,10 @@ def adapter(run: Any) -> dict[str, Any]:
     answers: list[list[Any]] = []
     with ExceptionKeeper(_describe_error) as kept:
         _ask(run, answers)
-    last = _build_outcome(answers[-1] if answers else [], kept.error)
+    last = convert_google_chunks(answers[-1] if answers else [], error=kept.error)
     if len(answers) < 2:
         return last
-    return {"first": _build_outcome(answers[0], None), "outcome": last}
+    return {"first": convert_google_chunks(answers[0]), "outcome": last}
 
 
 def _ask(run: Any, answers: list[list[Any]]) -> None:
@@ -60,29 +50,6 @@ def _ask(run: Any, answers: list[list[Any]]) -> None:
         return
     answers.append([])
     _request(run, answers[-1])
-
-
-def _build_outcome(chunks: list[Any], error: Error | None) -> dict[str, Any]:
-    content: list[Block] = []
-    fields: dict[str, Any] = {}
-    for chunk in chunks:
-        fields |= _read_fields(chunk)
-        # Only the first candidate is judged; a stream with a single candidate may omit its index.
-        for candidate in [candidate for candidate in chunk.candidates or [] if not candidate.index]:
-            for part in get(candidate, "content", "parts") or []:
-                append_part(content, part)
-            if candidate.finish_reason:
-                fields["stop"] = str(candidate.finish_reason.value)
-    reason, raw = _read_stop(fields)
-    return build_outcome(
-        content,
-        reason,
-        raw,
-        usage=read_usage(fields),
-        error=error,
-        model=fields.get("model_version"),
-        response_id=fields.get("response_id"),
-    )
 
 
 def _request(run: Any, chunks: list[Any]) -> None:
@@ -98,29 +65,11 @@ def _request(run: Any, chunks: list[Any]) -> None:
     control.read(
         run,
         chunks,
-        lambda: _build_outcome(chunks, None),
+        lambda: convert_google_chunks(chunks),
         # Whoever reads a synchronous stream is blocked, and cannot abort it.
         None if control.is_aborted(run) else lambda: client.models.generate_content_stream(**keywords),
         lambda: client.aio.models.generate_content_stream(**keywords),
     )
-
-
-def _read_fields(chunk: Any) -> dict[str, Any]:
-    """Return a chunk's names, its counts, and why its prompt was blocked."""
-    fields = {name: value for name in ("model_version", "response_id") if (value := get(chunk, name))}
-    fields |= {name: value for name, value in dict(chunk.usage_metadata or {}).items() if value is not None}
-    blocked = get(chunk, "prompt_feedback", "block_reason")
-    if blocked:
-        fields["blocked"] = str(get(blocked, "value") or blocked)
-    return fields
-
-
-def _read_stop(fields: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Return why the answer ended; a blocked prompt has a block reason and no finish reason."""
-    if stop := fields.get("stop"):
-        return GOOGLE.get(stop, "other"), stop
-    blocked = fields.get("blocked")
-    return ("content_filter" if blocked else None), blocked
 
 
 def _describe_error(error: Exception) -> Error | None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import groq
 
+from streamconform.normal.chat import ChatFields
 from streamconform_peers import stainless
-from streamconform_peers.chat_completion import ChatFields
 
 EXPOSED = ChatFields(reasoning=("reasoning",), usage=(("usage",), ("x_groq", "usage")))
 adapter = stainless.build_adapter(groq, groq.Groq, groq.AsyncGroq, EXPOSED)

@@ -26,19 +26,14 @@ from openai.resources.chat import Completions
 from openai.resources.responses import Responses
 
 from streamconform.adapters import request_reader
+from streamconform.adapters.request_reader import build_keywords
+from streamconform.normal.blocks import Error, build_outcome, get
+from streamconform.normal.stop_reasons import OPENAI_CHAT
 from streamconform_peers import control
 from streamconform_peers.haystack.agent import Answer, converse
 from streamconform_peers.haystack.messages import add_up_chunks, convert_message, read_usage
-from streamconform_peers.normal_form import (
-    TIMEOUT_SECONDS,
-    Error,
-    ExceptionKeeper,
-    build_keywords,
-    build_outcome,
-    get,
-)
+from streamconform_peers.library_call import TIMEOUT_SECONDS, ExceptionKeeper
 from streamconform_peers.openai_errors import describe_error
-from streamconform_peers.stop_reasons import OPENAI_CHAT
 from streamconform_peers.turns import list_turns
 
 GENERATORS: Final = {"openai-chat": OpenAIChatGenerator, "openai-responses": OpenAIResponsesChatGenerator}

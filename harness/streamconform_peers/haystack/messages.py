@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamconform_peers.normal_form import Block, append_text, build_call, get, get_text, subtract
+from streamconform.normal.blocks import Block, append_text, build_call, get, get_text, subtract
 
 
 def convert_message(message: Any, chunks: list[Any], *, complete: bool) -> list[Block]:

@@ -12,17 +12,12 @@ import httpx2
 from huggingface_hub import AsyncInferenceClient, InferenceClient, InferenceTimeoutError
 from huggingface_hub.errors import HfHubHTTPError, TextGenerationError
 
+from streamconform.adapters.request_reader import build_keywords
+from streamconform.normal.blocks import Error
+from streamconform.normal.chat import ChatFields, convert_chat_chunks, convert_chat_completion
 from streamconform_peers import control
-from streamconform_peers.chat_chunks import convert_chunks
-from streamconform_peers.chat_completion import ChatFields, convert_completion
 from streamconform_peers.error_documents import build_error, parse_document
-from streamconform_peers.normal_form import (
-    TIMEOUT_SECONDS,
-    Error,
-    ExceptionKeeper,
-    build_keywords,
-    describe_exception,
-)
+from streamconform_peers.library_call import TIMEOUT_SECONDS, ExceptionKeeper, describe_exception
 
 EXPOSED = ChatFields(reasoning=("reasoning",), usage_parts=False)
 
@@ -41,13 +36,13 @@ def adapter(run: Any) -> dict[str, Any]:
             control.read(
                 run,
                 chunks,
-                lambda: convert_chunks(chunks, kept, EXPOSED),
+                lambda: convert_chat_chunks(chunks, EXPOSED, error=kept.error),
                 lambda: client.chat_completion(**keywords),
                 lambda: _get_async_client(run).chat_completion(**keywords),
             )
     if run.stream:
-        return convert_chunks(chunks, kept, EXPOSED)
-    return convert_completion(next(iter(chunks), None), kept, EXPOSED)
+        return convert_chat_chunks(chunks, EXPOSED, error=kept.error)
+    return convert_chat_completion(next(iter(chunks), None), EXPOSED, error=kept.error)
 
 
 @control.keep_by_run

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage
 
-from streamconform_peers.langchain.blocks import CALL_SIGNATURES
+from streamconform.normal.langchain import CALL_SIGNATURES
 
 AnswerBlock = Mapping[str, Any]
 """A content block of an answer, in the form used in conversations."""

@@ -9,8 +9,8 @@ from typing import Any, Final
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from streamconform.adapters import request_reader
+from streamconform.normal.blocks import get
 from streamconform_peers.langchain.answers import convert_answer
-from streamconform_peers.normal_form import get
 from streamconform_peers.turns import match_results
 
 Part = Mapping[str, Any]

@@ -17,7 +17,7 @@ from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 
 from streamconform_peers import control
-from streamconform_peers.normal_form import TIMEOUT_SECONDS
+from streamconform_peers.library_call import TIMEOUT_SECONDS
 
 TLS: Final = dict.fromkeys(("verify", "ssl"), ssl.create_default_context())
 """One TLS context for all of Google's clients, each of which would otherwise create three."""

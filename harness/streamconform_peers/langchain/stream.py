@@ -6,33 +6,20 @@ and `invalid_tool_calls`. LangChain does not catch exceptions from a provider's 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from cohere.core.http_sse import SSEError
 from langchain_google_genai.chat_models import ChatGoogleGenerativeAIError
 
+from streamconform.normal.blocks import Error, build_outcome
+from streamconform.normal.langchain import convert_langchain_message
 from streamconform_peers import control
 from streamconform_peers.connection_errors import CONNECTION_ERRORS, describe_error
 from streamconform_peers.langchain import messages
 from streamconform_peers.langchain import settings as langchain_settings
-from streamconform_peers.langchain.blocks import convert_blocks, read_usage
 from streamconform_peers.langchain.models import MODEL_BUILDERS, get_model
-from streamconform_peers.normal_form import Error, ExceptionKeeper, build_outcome, get
-from streamconform_peers.stop_reasons import ANTHROPIC, COHERE_V1, GOOGLE, OPENAI_CHAT
+from streamconform_peers.library_call import ExceptionKeeper
 from streamconform_peers.turns import join_outcomes, list_turns
-
-STOP_REASONS: Final[Mapping[str, str]] = {
-    **OPENAI_CHAT,
-    **ANTHROPIC,
-    **GOOGLE,
-    **COHERE_V1,
-    "completed": "stop",
-    "max_output_tokens": "length",
-}
-"""LangChain's integrations pass through the provider's own stop reason."""
-STOP_FIELDS: Final = ("finish_reason", "stop_reason", "done_reason")
-"""Fields of `response_metadata` in which the integrations put the provider's stop reason."""
 
 
 def adapter(run: Any) -> dict[str, Any]:
@@ -88,12 +75,12 @@ def _run_model(
             control.read(
                 run,
                 chunks,
-                lambda: _build_outcome(chunks.total, kept),
+                lambda: _convert(chunks.total, kept),
                 lambda: model.stream(prompt),
                 lambda: model.astream(prompt),
             )
     message = message or chunks.total
-    return _build_outcome(message, kept), message
+    return _convert(message, kept), message
 
 
 def _describe_error(error: Exception) -> Error | None:
@@ -105,25 +92,6 @@ def _describe_error(error: Exception) -> Error | None:
     return describe_error(error)
 
 
-def _build_outcome(message: Any, kept: ExceptionKeeper) -> dict[str, Any]:
-    metadata = get(message, "response_metadata") or {}
-    raw = next((str(metadata[name]) for name in STOP_FIELDS if metadata.get(name)), None)
-    raw = raw or get(metadata, "incomplete_details", "reason") or get(metadata, "status")
-    blocked = get(metadata, "prompt_feedback", "block_reason")
-    raw = raw or (str(get(blocked, "value") or blocked) if blocked else None)
-    raw = None if kept.exception and not kept.error else raw  # the connection was lost
-    return build_outcome(
-        list(convert_blocks(message, complete=bool(raw))) if message is not None else [],
-        "content_filter" if blocked and raw else STOP_REASONS.get(raw, "other") if raw else None,
-        raw,
-        usage=read_usage(get(message, "usage_metadata")),
-        error=kept.error,
-        model=metadata.get("model_name") or metadata.get("model"),
-        **_read_response_id(metadata, message),
-    )
-
-
-def _read_response_id(metadata: Mapping[str, Any], message: Any) -> dict[str, Any]:
-    """Return the provider's id, or nothing if LangChain generated the message's id for its own run."""
-    id_ = metadata.get("id") or get(message, "id")
-    return {} if id_ is None or id_.startswith("lc_run-") else {"response_id": id_}
+def _convert(message: Any, kept: ExceptionKeeper) -> dict[str, Any]:
+    is_lost = kept.exception is not None and kept.error is None
+    return convert_langchain_message(message, ended=not is_lost, error=kept.error)

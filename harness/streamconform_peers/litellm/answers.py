@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from streamconform.normal.blocks import Block, Error, append_text, build_call, build_outcome, get, get_text
 from streamconform_peers.litellm.usage import read_usage
-from streamconform_peers.normal_form import (
-    Block,
-    Error,
-    append_text,
-    build_call,
-    build_outcome,
-    get,
-    get_text,
-)
 
 STOP_REASONS: Final[Mapping[str, str]] = {
     "stop": "stop",

@@ -16,12 +16,13 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # otherwise importing litel
 
 import litellm
 
+from streamconform.normal.blocks import Error, get
 from streamconform_peers import control
 from streamconform_peers.connection_errors import describe_error, is_connection_lost
+from streamconform_peers.library_call import ExceptionKeeper
 from streamconform_peers.litellm.answers import build_answer
 from streamconform_peers.litellm.messages import build_turn_messages
 from streamconform_peers.litellm.models import PROVIDERS, build_arguments
-from streamconform_peers.normal_form import Error, ExceptionKeeper, get
 from streamconform_peers.turns import join_outcomes, list_turns
 
 litellm.telemetry = False

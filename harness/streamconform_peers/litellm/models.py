@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from streamconform.adapters import request_reader
 from streamconform_peers import control
+from streamconform_peers.library_call import TIMEOUT_SECONDS
 from streamconform_peers.litellm import settings
-from streamconform_peers.normal_form import TIMEOUT_SECONDS
 
 PROVIDERS: Final[Mapping[str, tuple[str, str]]] = {
     "openai-chat": ("openai", "/v1"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from streamconform_peers.normal_form import get, subtract
+from streamconform.normal.blocks import get, subtract
 
 CACHE_WRITE_FIELDS: Final = ("cache_creation_tokens", "cache_write_tokens")
 """The possible names of the cache write count in `prompt_tokens_details`."""

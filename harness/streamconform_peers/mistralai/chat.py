@@ -12,18 +12,11 @@ from typing import Any, Final
 
 from mistralai.client import Mistral
 
+from streamconform.adapters.request_reader import build_keywords
+from streamconform.normal.blocks import Block, append_text, build_call, build_outcome, get
 from streamconform_peers import control
+from streamconform_peers.library_call import TIMEOUT_SECONDS, ExceptionKeeper
 from streamconform_peers.mistralai.errors import describe_error
-from streamconform_peers.normal_form import (
-    TIMEOUT_SECONDS,
-    Block,
-    ExceptionKeeper,
-    append_text,
-    build_call,
-    build_keywords,
-    build_outcome,
-    get,
-)
 
 STOP_REASONS: Final[Mapping[str, str]] = {
     "stop": "stop",

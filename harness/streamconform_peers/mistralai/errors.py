@@ -12,7 +12,8 @@ from collections.abc import Mapping
 import httpx2
 from mistralai.client.errors import MistralError
 
-from streamconform_peers.normal_form import Error, describe_exception, get
+from streamconform.normal.blocks import Error, get
+from streamconform_peers.library_call import describe_exception
 
 
 def describe_error(error: Exception) -> Error | None:

@@ -12,18 +12,9 @@ from typing import Any, Final
 import httpx
 import ollama
 
+from streamconform.normal.blocks import Block, Error, append_text, build_call, build_outcome, get
 from streamconform_peers import control
-from streamconform_peers.normal_form import (
-    TIMEOUT_SECONDS,
-    Block,
-    Error,
-    ExceptionKeeper,
-    append_text,
-    build_call,
-    build_outcome,
-    describe_exception,
-    get,
-)
+from streamconform_peers.library_call import TIMEOUT_SECONDS, ExceptionKeeper, describe_exception
 
 STOP_REASONS: Final = {"stop": "stop", "length": "length"}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamconform.adapters.request_reader import build_keywords
+from streamconform.normal.chat import convert_chat_chunks, convert_chat_completion
 from streamconform_peers import control
-from streamconform_peers.chat_chunks import convert_chunks
-from streamconform_peers.chat_completion import convert_completion
-from streamconform_peers.normal_form import ExceptionKeeper, build_keywords
+from streamconform_peers.library_call import ExceptionKeeper
 from streamconform_peers.openai.client import build_request, get_async_client, get_client
 from streamconform_peers.openai.conversation import continue_chat
 from streamconform_peers.openai_errors import describe_error
@@ -22,17 +22,17 @@ def run_raw(run: Any) -> dict[str, Any]:
         completion: Any = None
         with ExceptionKeeper(describe_error) as kept:
             completion = create(**keywords)
-        return convert_completion(completion, kept)
+        return convert_chat_completion(completion, error=kept.error)
     chunks: list[Any] = []
     with ExceptionKeeper(describe_error) as kept:
         control.read(
             run,
             chunks,
-            lambda: convert_chunks(chunks, kept),
+            lambda: convert_chat_chunks(chunks, error=kept.error),
             lambda: create(**keywords, stream=True),
             lambda: get_async_client(run).chat.completions.create(**keywords, stream=True),
         )
-    return convert_chunks(chunks, kept)
+    return convert_chat_chunks(chunks, error=kept.error)
 
 
 def run_helper(run: Any) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def run_helper(run: Any) -> dict[str, Any]:
     outcomes: list[dict[str, Any]] = []
     for turn in [*list_turns(run), None]:
         completion, kept = _stream(run, {**request, "messages": messages})
-        outcomes.append(convert_completion(completion, kept))
+        outcomes.append(convert_chat_completion(completion, error=kept.error))
         if turn is None or kept.exception or completion is None:
             break
         messages += continue_chat(completion.choices[0].message, turn)
@@ -62,7 +62,7 @@ def _stream(run: Any, request: dict[str, Any]) -> tuple[Any, ExceptionKeeper]:
         return next((event.snapshot for event in reversed(events) if event.type == "chunk"), None)
 
     def build() -> dict[str, Any]:
-        return convert_completion(get_snapshot(), kept)
+        return convert_chat_completion(get_snapshot(), error=kept.error)
 
     with ExceptionKeeper(describe_error) as kept:
         if control.is_cancelled(run):

@@ -7,7 +7,7 @@ from typing import Any
 import openai
 
 from streamconform_peers import control
-from streamconform_peers.normal_form import TIMEOUT_SECONDS
+from streamconform_peers.library_call import TIMEOUT_SECONDS
 
 
 @control.keep_clients

@@ -10,12 +10,14 @@ from typing import Any, Final
 
 from openai.lib.responses_websocket import ResponsesWebSocketLimits, ResponsesWebSocketSession
 
+from streamconform.adapters.request_reader import build_keywords
+from streamconform.normal.blocks import get
+from streamconform.normal.responses import RESPONSE_ENDS, convert_response, convert_response_events
 from streamconform_peers import control
-from streamconform_peers.normal_form import ExceptionKeeper, build_keywords, get
+from streamconform_peers.library_call import ExceptionKeeper
 from streamconform_peers.openai.client import build_request, get_async_client, get_client
 from streamconform_peers.openai.conversation import continue_responses
 from streamconform_peers.openai_errors import describe_error
-from streamconform_peers.response_events import RESPONSE_ENDS, build_result
 from streamconform_peers.turns import join_outcomes, list_turns
 
 ENDS: Final = RESPONSE_ENDS | {"error"}
@@ -32,23 +34,23 @@ def run_raw(run: Any) -> dict[str, Any]:
     if run.transport == "websocket":
         with ExceptionKeeper(describe_error) as kept:
             _read_socket(run, events)
-        return build_result(events, None, kept)
+        return convert_response_events(events, error=kept.error)
     create = get_client(run).responses.create
     if not run.stream:
         response: Any = None
         with ExceptionKeeper(describe_error) as kept:
             response = create(**build_keywords(create, build_request(run)))
-        return build_result([], None if get(response, "output") is None else response, kept)
+        return convert_response(None if get(response, "output") is None else response, error=kept.error)
     keywords = build_keywords(create, build_request(run) | {"stream": True})
     with ExceptionKeeper(describe_error) as kept:
         control.read(
             run,
             events,
-            lambda: build_result(events, None, kept),
+            lambda: convert_response_events(events, error=kept.error),
             lambda: create(**keywords),
             lambda: get_async_client(run).responses.create(**keywords),
         )
-    return build_result(events, None, kept)
+    return convert_response_events(events, error=kept.error)
 
 
 def run_helper(run: Any) -> dict[str, Any]:
@@ -64,7 +66,7 @@ def run_helper(run: Any) -> dict[str, Any]:
     for turn in [*list_turns(run), None]:
         asked = {**request, "input": items} if run.conversation is not None else request
         events, final, kept = _stream(run, asked)
-        outcomes.append(build_result(events, final, kept))
+        outcomes.append(convert_response_events(events, final, error=kept.error))
         if turn is None or final is None:
             break
         items += continue_responses(final.output, turn)
@@ -79,7 +81,7 @@ def _stream(run: Any, request: dict[str, Any]) -> tuple[list[Any], Any, Exceptio
     keywords = build_keywords(responses.stream, request)
 
     def build() -> dict[str, Any]:
-        return build_result(events, None, kept)
+        return convert_response_events(events, error=kept.error)
 
     with ExceptionKeeper(describe_error) as kept:
         if control.is_cancelled(run):
@@ -121,7 +123,7 @@ def _run_session(run: Any) -> dict[str, Any]:
         lane = session.lane(name) if name else session.default
         for turn in [*list_turns(run), None]:
             events, final, kept = _receive_answer(session, lane, {**request, "input": items})
-            outcomes.append(build_result(events, final, kept))
+            outcomes.append(convert_response_events(events, final, error=kept.error))
             if turn is not None:
                 items = [*items, *continue_responses([] if final is None else final.output, turn)]
     return join_outcomes(outcomes)

@@ -22,8 +22,9 @@ from agents.models.openai_responses import ResponsesWebSocketError
 from openai import AsyncOpenAI
 
 from streamconform.adapters import request_reader
+from streamconform.normal.blocks import Error
 from streamconform_peers import control, openai_errors
-from streamconform_peers.normal_form import TIMEOUT_SECONDS, Error, ExceptionKeeper
+from streamconform_peers.library_call import TIMEOUT_SECONDS, ExceptionKeeper
 from streamconform_peers.openai_agents.answers import build_answer
 from streamconform_peers.openai_agents.runner import converse
 from streamconform_peers.turns import list_turns

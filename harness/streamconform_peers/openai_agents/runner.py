@@ -19,9 +19,9 @@ from agents import (
 from agents.models.openai_responses import ResponsesWebSocketError
 from openai.types.shared import Reasoning
 
-from streamconform_peers.normal_form import get
+from streamconform.normal.blocks import get
+from streamconform.normal.responses import RESPONSE_ENDS
 from streamconform_peers.openai_agents.items import build_items, build_output
-from streamconform_peers.response_events import RESPONSE_ENDS
 from streamconform_peers.turns import Stretch, split_turns
 
 SAME_NAMES: Final = (

@@ -12,17 +12,11 @@ import httpx
 from openrouter import OpenRouter
 from openrouter.errors import NoResponseError, OpenRouterError
 
+from streamconform.adapters.request_reader import build_keywords
+from streamconform.normal.blocks import Error, get
+from streamconform.normal.chat import ChatFields, convert_chat_chunks, convert_chat_completion
 from streamconform_peers import control
-from streamconform_peers.chat_chunks import convert_chunks
-from streamconform_peers.chat_completion import ChatFields, convert_completion
-from streamconform_peers.normal_form import (
-    TIMEOUT_SECONDS,
-    Error,
-    ExceptionKeeper,
-    build_keywords,
-    describe_exception,
-    get,
-)
+from streamconform_peers.library_call import TIMEOUT_SECONDS, ExceptionKeeper, describe_exception
 
 EXPOSED = ChatFields(reasoning=("reasoning",))
 
@@ -44,11 +38,11 @@ def adapter(run: Any) -> dict[str, Any]:
         completion: Any = None
         with ExceptionKeeper(describe_error) as kept:
             completion = send(**keywords)
-        return convert_completion(completion, kept, EXPOSED)
+        return convert_chat_completion(completion, EXPOSED, error=kept.error)
     chunks: list[Any] = []
 
     def build() -> dict[str, Any]:
-        return convert_chunks(chunks, kept, EXPOSED)
+        return convert_chat_chunks(chunks, EXPOSED, error=kept.error)
 
     with ExceptionKeeper(describe_error) as kept:
         if control.stops_early(run):

@@ -7,8 +7,8 @@ is reported as 0 if Pydantic AI returns 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any
 
 from pydantic_ai import ModelRequest
 from pydantic_ai.direct import model_request_stream, model_request_stream_sync, model_request_sync
@@ -16,24 +16,13 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
 from streamconform.adapters import request_reader
+from streamconform.normal.pydantic_ai import convert_pydantic_ai_response
 from streamconform_peers import control
-from streamconform_peers.normal_form import Error, ExceptionKeeper, build_outcome, get
+from streamconform_peers.library_call import ExceptionKeeper
 from streamconform_peers.pydantic_ai import messages
 from streamconform_peers.pydantic_ai import settings as pydantic_ai_settings
 from streamconform_peers.pydantic_ai.models import build_model, describe_error
-from streamconform_peers.pydantic_ai.parts import convert_part, read_usage
-from streamconform_peers.stop_reasons import ANTHROPIC, GOOGLE
 from streamconform_peers.turns import join_outcomes, list_turns
-
-STOP_REASONS: Final[Mapping[str, str]] = {
-    "stop": "stop",
-    "length": "length",
-    "tool_call": "tool_use",
-    "content_filter": "content_filter",
-    "error": "error",
-}
-RAW_STOP_REASONS: Final[Mapping[str, str]] = {**ANTHROPIC, **GOOGLE}
-"""The stop reasons that Pydantic AI exposes only as the provider sent them, in `provider_details`."""
 
 
 def adapter(run: Any) -> dict[str, Any]:
@@ -88,7 +77,7 @@ def _run_model(
                     whole = True
                 finally:
                     response = stream.response
-    return _build_outcome(response, kept.error, whole=whole), response
+    return convert_pydantic_ai_response(response, ended=whole, error=kept.error), response
 
 
 def _run_async(run: Any, open_stream: Callable[[], Any]) -> tuple[dict[str, Any], Any]:
@@ -100,7 +89,7 @@ def _run_async(run: Any, open_stream: Callable[[], Any]) -> tuple[dict[str, Any]
         return streams[-1].get() if streams else None
 
     def build() -> dict[str, Any]:
-        return _build_outcome(get_response(), kept.error, whole=whole)
+        return convert_pydantic_ai_response(get_response(), ended=whole, error=kept.error)
 
     def enter() -> Any:
         return control.ContextStream(open_stream(), lambda stream, _: stream, "cancel")
@@ -109,31 +98,3 @@ def _run_async(run: Any, open_stream: Callable[[], Any]) -> tuple[dict[str, Any]
         control.read(run, streams, build, None, enter)
         whole = not control.stops_early(run)
     return build(), get_response()
-
-
-def _build_outcome(response: Any, error: Error | None, *, whole: bool) -> dict[str, Any]:
-    # A stream that broke off is incomplete, even if its response has a stop reason.
-    reason = get(response, "finish_reason") if whole else None
-    details = get(response, "provider_details")
-    raw = (get(details, "finish_reason") or get(details, "block_reason")) if whole else None
-    # Pydantic AI ends refusals with `content_filter`, and exposes their text, or the provider's reason,
-    # separately.
-    refused = reason == "content_filter" and (raw == "refusal" or bool(get(details, "refusal")))
-    outcome = build_outcome(
-        [convert_part(part, complete=bool(reason or raw)) for part in get(response, "parts") or []],
-        "refusal"
-        if refused
-        else STOP_REASONS.get(reason, "other")
-        if reason
-        else RAW_STOP_REASONS.get(raw, "other")
-        if raw
-        else None,
-        raw,
-        usage=read_usage(get(response, "usage"), whole=whole),
-        error=error,
-        model=get(response, "model_name"),
-        response_id=get(response, "provider_response_id"),
-    )
-    if refused and raw is None:
-        del outcome["stop"]["raw"]
-    return outcome

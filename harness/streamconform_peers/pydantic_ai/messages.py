@@ -10,7 +10,7 @@ from pydantic_ai import messages
 from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.tools import ToolDefinition
 
-from streamconform_peers.normal_form import get
+from streamconform.normal.blocks import get
 from streamconform_peers.pydantic_ai.answers import convert_answer
 from streamconform_peers.turns import match_results
 

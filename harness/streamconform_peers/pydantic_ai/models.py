@@ -24,8 +24,9 @@ from pydantic_ai.providers.google import GoogleProvider
 from pydantic_ai.providers.mistral import MistralProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
+from streamconform.normal.blocks import Error, get
 from streamconform_peers import bedrock_client, control
-from streamconform_peers.normal_form import TIMEOUT_SECONDS, Error, describe_exception, get
+from streamconform_peers.library_call import TIMEOUT_SECONDS, describe_exception
 
 TLS: Final = dict.fromkeys(("verify", "ssl"), ssl.create_default_context())
 """One TLS context for all of Google's clients, each of which would otherwise create three."""

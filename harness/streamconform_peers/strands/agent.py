@@ -10,7 +10,7 @@ from strands import Agent
 from strands.hooks import AfterModelCallEvent, BeforeModelCallEvent
 from strands.tools.executors import SequentialToolExecutor
 
-from streamconform_peers.normal_form import get
+from streamconform.normal.blocks import get
 from streamconform_peers.strands.messages import build_messages, build_tools
 from streamconform_peers.strands.models import MODEL_BUILDERS, read_settings
 from streamconform_peers.turns import split_turns

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from streamconform.normal.blocks import Block, get, parse_arguments, subtract
 from streamconform_peers import bedrock_events
-from streamconform_peers.normal_form import Block, get, parse_arguments, subtract
 
 INPUT_WITHOUT_CACHE: Final = ("anthropic-messages", "bedrock-converse")
 

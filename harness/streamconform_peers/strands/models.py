@@ -17,9 +17,11 @@ from strands.models.gemini import GeminiModel
 from strands.models.openai import OpenAIModel
 from strands.models.openai_responses import OpenAIResponsesModel
 
+from streamconform.adapters.request_reader import build_keywords
+from streamconform.normal.blocks import get
 from streamconform_peers import control
 from streamconform_peers.bedrock_client import build_config
-from streamconform_peers.normal_form import TIMEOUT_SECONDS, build_keywords, get
+from streamconform_peers.library_call import TIMEOUT_SECONDS
 
 SESSION: Final = boto3.Session(aws_access_key_id="x", aws_secret_access_key="x", region_name="us-east-1")  # noqa: S106
 

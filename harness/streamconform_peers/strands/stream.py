@@ -19,11 +19,12 @@ from strands.event_loop.streaming import stream_messages
 from strands.types.exceptions import ContextWindowOverflowException, ModelThrottledException
 
 from streamconform.adapters import request_reader
+from streamconform.normal.blocks import Error, build_outcome, get
+from streamconform.normal.stop_reasons import ANTHROPIC, BEDROCK
 from streamconform_peers import bedrock_client, control
 from streamconform_peers.bedrock_events import aggregate_content
 from streamconform_peers.connection_errors import CONNECTION_ERRORS, describe_error, is_connection_lost
-from streamconform_peers.normal_form import Error, ExceptionKeeper, build_outcome, get
-from streamconform_peers.stop_reasons import ANTHROPIC, BEDROCK
+from streamconform_peers.library_call import ExceptionKeeper
 from streamconform_peers.strands.agent import Answer, converse
 from streamconform_peers.strands.blocks import (
     convert_block,

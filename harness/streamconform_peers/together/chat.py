@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import together
 
+from streamconform.normal.chat import ChatFields
 from streamconform_peers import stainless
-from streamconform_peers.chat_completion import ChatFields
 
 EXPOSED = ChatFields(reasoning=("reasoning", "reasoning_content"), usage_parts=False)
 adapter = stainless.build_adapter(together, together.Together, together.AsyncTogether, EXPOSED)

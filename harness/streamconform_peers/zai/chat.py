@@ -13,17 +13,12 @@ from zai import ZaiClient
 from zai.core import APIResponseError, APIStatusError
 from zai.core._errors import APIConnectionError  # not exported
 
+from streamconform.adapters.request_reader import build_keywords
+from streamconform.normal.blocks import Error
+from streamconform.normal.chat import ChatFields, convert_chat_chunks, convert_chat_completion
 from streamconform_peers import control
-from streamconform_peers.chat_chunks import convert_chunks
-from streamconform_peers.chat_completion import ChatFields, convert_completion
 from streamconform_peers.error_documents import build_error, parse_document
-from streamconform_peers.normal_form import (
-    TIMEOUT_SECONDS,
-    Error,
-    ExceptionKeeper,
-    build_keywords,
-    describe_exception,
-)
+from streamconform_peers.library_call import TIMEOUT_SECONDS, ExceptionKeeper, describe_exception
 
 EXPOSED = ChatFields(reasoning=("reasoning_content",))
 HTTP_CLIENT = httpx.Client(timeout=TIMEOUT_SECONDS)
@@ -38,11 +33,15 @@ def adapter(run: Any) -> dict[str, Any]:
         completion: Any = None
         with ExceptionKeeper(describe_error) as kept:
             completion = create(**keywords)
-        return convert_completion(completion, kept, EXPOSED)
+        return convert_chat_completion(completion, EXPOSED, error=kept.error)
     chunks: list[Any] = []
+
+    def build() -> dict[str, Any]:
+        return convert_chat_chunks(chunks, EXPOSED, error=kept.error)
+
     with ExceptionKeeper(describe_error) as kept:
-        control.read(run, chunks, lambda: convert_chunks(chunks, kept, EXPOSED), lambda: create(**keywords))
-    return convert_chunks(chunks, kept, EXPOSED)
+        control.read(run, chunks, build, lambda: create(**keywords))
+    return build()
 
 
 @control.keep_by_run

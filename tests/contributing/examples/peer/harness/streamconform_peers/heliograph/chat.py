@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import heliograph
 
-from streamconform_peers.normal_form import Block, append_text, build_call, build_outcome
+from streamconform.normal.blocks import Block, append_text, build_call, build_outcome
 
 STOP_REASONS: Final = {"stop": "stop", "length": "length"}
 

@@ -1,17 +1,10 @@
-"""Build blocks, tool calls, errors and outcomes in the normal form, for all peer adapters.
-
-Nothing here reads a wire format; the input is what a library returns to its callers.
-"""
+"""Build blocks, tool calls and outcomes in the normal form."""
 
 from __future__ import annotations
 
-import inspect
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Self
-
-TIMEOUT_SECONDS: Final = 8.0
-"""Timeout set on every client. It is shorter than a trial's timeout, so it fires first."""
+from collections.abc import Mapping
+from typing import Any
 
 Block = dict[str, Any]
 Error = dict[str, Any]
@@ -30,7 +23,8 @@ def build_call(
 ) -> Block:
     """Return a tool call; `arguments` is JSON text, or a parsed value if the library returns one.
 
-    An empty id counts as no id. A library that parses the arguments does not expose their text.
+    An empty id counts as no id. A library that parses the arguments does not expose their text. The caller of
+    a library that does not say which calls ended runs them all, so `complete` is true by default.
     """
     block: Block = {
         "type": "tool_call",
@@ -55,55 +49,6 @@ def parse_arguments(text: str) -> Any:
 def build_other(kind: str, data: Any = None) -> Block:
     """Return a block of type `other`, for content that has no type in the normal form."""
     return {"type": "other", "kind": kind, "data": data}
-
-
-def describe_exception(error: BaseException) -> Error:
-    """Return the error for an exception that the library raised while reading an answer.
-
-    Libraries reject bytes that they cannot parse with a `ValueError` (`JSONDecodeError` and pydantic's
-    `ValidationError` derive from it). In the normal form, such errors have the type `protocol`; for any other
-    exception, the type is its class name.
-    """
-    kind = "protocol" if isinstance(error, ValueError) else type(error).__name__
-    return {"type": kind, "message": str(error)[:2000], "status": None}
-
-
-_kept: list[BaseException] = []
-# A peer's host performs one run at a time, so the exception need not be passed through every function.
-
-
-def keep_exception(error: BaseException) -> None:
-    """Add `error`, the exception that the library raised, to the result of this run."""
-    _kept.append(error)
-
-
-def take_exception() -> BaseException | None:
-    """Return the last exception that was stored during the run, and discard all of them."""
-    last = _kept[-1] if _kept else None
-    _kept.clear()
-    return last
-
-
-class ExceptionKeeper:
-    """Keep the exception that ends a `with` block, so that the content read before it is not lost.
-
-    `exception` is the exception itself, and `error` is what `describe` returns for it.
-    """
-
-    def __init__(self, describe: Callable[[Exception], Error | None] = describe_exception) -> None:
-        self._describe = describe
-        self.exception: Exception | None = None
-        self.error: Error | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, _: object, exception: BaseException | None, __: object) -> bool:
-        if not isinstance(exception, Exception):
-            return False
-        keep_exception(exception)
-        self.exception, self.error = exception, self._describe(exception)
-        return True
 
 
 def build_outcome(
@@ -145,15 +90,6 @@ def build_outcome(
 def subtract(total: int | None, *parts: int | None) -> int | None:
     """Return a token count minus its parts (at least 0), because usage buckets are disjoint."""
     return None if total is None else max(total - sum(part or 0 for part in parts), 0)
-
-
-def build_keywords(function: Callable[..., Any], request: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a request body as keyword arguments for `function`; unknown fields go into `extra_body`."""
-    known = inspect.signature(function).parameters
-    keywords = dict(request or {})
-    # A method raises `TypeError` for a keyword argument that it does not have.
-    extra = {key: keywords.pop(key) for key in list(keywords) if key not in known}
-    return keywords | ({"extra_body": extra} if extra else {})
 
 
 def get(holder: Any, *path: str) -> Any:

@@ -1,19 +1,54 @@
-"""Convert LangChain's content blocks and usage to the normal form."""
+"""Convert LangChain's messages, and the chunks that add up to them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from streamconform_peers.normal_form import Block, build_call, build_other, get, subtract
+from streamconform.normal.blocks import Block, Error, build_call, build_other, build_outcome, get, subtract
+from streamconform.normal.stop_reasons import translate_stop
 
 CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
 """The key under which LangChain keeps Gemini's tool call signatures, by the call's id."""
 CALL_TYPES: Final = frozenset({"tool_call", "tool_call_chunk", "invalid_tool_call"})
 """Blocks that stand for a call of the client's tools."""
+STOP_FIELDS: Final = ("finish_reason", "stop_reason", "done_reason")
+"""Fields of `response_metadata` in which the integrations put the provider's stop reason."""
 
 
-def convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
+def convert_langchain_chunks(chunks: Iterable[Any], *, error: Error | None = None) -> dict[str, Any]:
+    """Return the outcome of the chunks of `stream()`, added up."""
+    total = None
+    for chunk in chunks:
+        total = chunk if total is None else total + chunk
+    return convert_langchain_message(total, error=error)
+
+
+def convert_langchain_message(
+    message: Any, *, ended: bool = True, error: Error | None = None
+) -> dict[str, Any]:
+    """Return the outcome of an `AIMessage` or of a sum of chunks; None if the library returned nothing.
+
+    The stop reason is not used if the connection was lost before the answer had `ended`.
+    """
+    metadata = get(message, "response_metadata") or {}
+    raw = next((str(metadata[name]) for name in STOP_FIELDS if metadata.get(name)), None)
+    raw = raw or get(metadata, "incomplete_details", "reason") or get(metadata, "status")
+    blocked = get(metadata, "prompt_feedback", "block_reason")
+    raw = raw or (str(get(blocked, "value") or blocked) if blocked else None)
+    raw = raw if ended else None
+    return build_outcome(
+        list(_convert_blocks(message, complete=bool(raw))) if message is not None else [],
+        "content_filter" if blocked and raw else translate_stop(raw),
+        raw,
+        usage=_read_usage(get(message, "usage_metadata")),
+        error=error,
+        model=metadata.get("model_name") or metadata.get("model"),
+        **_read_response_id(metadata, message),
+    )
+
+
+def _convert_blocks(message: Any, *, complete: bool) -> Iterator[Block]:
     """Yield the blocks in the order of `content_blocks`, followed by calls that are not in it."""
     calls = _Calls(message, complete=complete)
     images = (block for block in message.content if get(block, "type") == "image_url")
@@ -99,7 +134,7 @@ def _convert_reasoning(block: Any) -> Block:
     return {**thinking, "signature": signature} if signature else thinking
 
 
-def read_usage(usage: Any) -> dict[str, int | None]:
+def _read_usage(usage: Any) -> dict[str, int | None]:
     """Return the usage buckets; with a service tier, names begin with the tier: `flex_cache_read`."""
     read = _find_count(get(usage, "input_token_details"), "cache_read")
     written = get(usage, "input_token_details", "cache_creation")
@@ -114,3 +149,9 @@ def read_usage(usage: Any) -> dict[str, int | None]:
 
 def _find_count(details: Any, name: str) -> int | None:
     return next((count for key, count in (details or {}).items() if key.endswith(name)), None)
+
+
+def _read_response_id(metadata: Mapping[str, Any], message: Any) -> dict[str, Any]:
+    """Return the provider's id, or nothing if LangChain generated the message's id for its own run."""
+    id_ = metadata.get("id") or get(message, "id")
+    return {} if id_ is None or id_.startswith("lc_run-") else {"response_id": id_}

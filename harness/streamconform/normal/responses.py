@@ -8,16 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from streamconform_peers.normal_form import (
-    Block,
-    Error,
-    ExceptionKeeper,
-    build_outcome,
-    get,
-    get_text,
-    subtract,
-)
-from streamconform_peers.response_items import convert_item
+from streamconform.normal.blocks import Block, Error, build_outcome, get, get_text, subtract
+from streamconform.normal.response_items import convert_item
 
 CALL_ENDS: Final = frozenset(
     {"response.function_call_arguments.done", "response.custom_tool_call_input.done"}
@@ -34,16 +26,22 @@ DELTA_FIELDS: Final[Mapping[str, str]] = {
 }
 
 
-def build_result(events: Iterable[Any], final: Any, kept: ExceptionKeeper) -> dict[str, Any]:
+def convert_response(response: Any, *, error: Error | None = None) -> dict[str, Any]:
+    """Return the outcome of a `Response`, or of None if the SDK returned nothing."""
+    return convert_response_events((), response, error=error)
+
+
+def convert_response_events(
+    events: Iterable[Any], final: Any = None, *, error: Error | None = None
+) -> dict[str, Any]:
     """Return the outcome of events; the output of `final`, if given, replaces what the events add up to."""
     items = _Items()
-    error = kept.error
     response = final
     for event in events:
         items.add(event)
-        if event.type in RESPONSE_ENDS:
-            response = response or event.response
-        elif event.type == "error":
+        if get(event, "type") in RESPONSE_ENDS:
+            response = response or get(event, "response")
+        elif get(event, "type") == "error":
             error = _read_error(event)
     status = get(response, "status")
     if status in {"failed", "cancelled"}:
@@ -51,7 +49,7 @@ def build_result(events: Iterable[Any], final: Any, kept: ExceptionKeeper) -> di
         error = {"type": get(failure, "code"), "message": get(failure, "message"), "status": None}
     content = items.convert()
     if final is not None:
-        content = [block for item in final.output for block in convert_item(item, {})]
+        content = [block for item in get(final, "output") for block in convert_item(item, {})]
     cut = get(response, "incomplete_details", "reason")
     reason = "stop" if response else None
     if status == "incomplete":
@@ -73,17 +71,17 @@ class _Items:
 
     def add(self, event: Any) -> None:
         """Add what an event says about an item, if anything."""
-        index = get(event, "output_index")
-        if event.type == "response.output_item.added":
-            self._items[index] = event.item
-        elif event.type == "response.output_item.done":
-            self._items[index] = event.item
+        kind, index = get(event, "type"), get(event, "output_index")
+        if kind == "response.output_item.added":
+            self._items[index] = get(event, "item")
+        elif kind == "response.output_item.done":
+            self._items[index] = get(event, "item")
             self._whole.add(index)
             self._done.add(index)
-        elif event.type in DELTA_FIELDS:
-            texts, name = self._deltas.setdefault(index, {}), DELTA_FIELDS[event.type]
+        elif kind in DELTA_FIELDS:
+            texts, name = self._deltas.setdefault(index, {}), DELTA_FIELDS[kind]
             texts[name] = texts.get(name, "") + get_text(event, "delta")
-        elif event.type in CALL_ENDS:
+        elif kind in CALL_ENDS:
             self._done.add(index)
 
     def convert(self) -> list[Block]:

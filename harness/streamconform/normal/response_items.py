@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from streamconform_peers.normal_form import Block, build_call, build_other, get, get_text
+from streamconform.normal.blocks import Block, build_call, build_other, get, get_text
 
 
 def to_json(value: Any) -> Any:

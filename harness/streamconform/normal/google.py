@@ -1,18 +1,66 @@
-"""Convert parts of the Google Gen AI SDK to blocks, and its usage to buckets."""
+"""Convert the chunks of the Google Gen AI SDK."""
 
 from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from streamconform_peers.normal_form import Block, build_call, build_other, subtract
+from streamconform.normal.blocks import Block, Error, build_call, build_other, build_outcome, get, subtract
+from streamconform.normal.stop_reasons import GOOGLE
 
 _TEXT_FIELDS: Final = frozenset({"text", "thought", "thought_signature"})
+PATH_KEY: Final = re.compile(r"\.([^.\[]+)|\[['\"](.*?)['\"]\]|\[(\d+)\]")
+"""One key of a JSON path, such as `$.stops[0].name` or `$['a.b']`."""
 
 
-def append_part(content: list[Block], part: Any) -> None:
+def convert_google_chunks(chunks: Iterable[Any], *, error: Error | None = None) -> dict[str, Any]:
+    """Return the outcome of the chunks, whose parts are joined in order.
+
+    A complete response is a single chunk. Signatures are bytes; the normal form uses base64.
+    """
+    content: list[Block] = []
+    fields: dict[str, Any] = {}
+    for chunk in chunks:
+        fields |= _read_fields(chunk)
+        # Only the first candidate is judged; a stream with a single candidate may omit its index.
+        for candidate in [candidate for candidate in chunk.candidates or [] if not candidate.index]:
+            for part in get(candidate, "content", "parts") or []:
+                _append_part(content, part)
+            if candidate.finish_reason:
+                fields["stop"] = str(candidate.finish_reason.value)
+    reason, raw = _read_stop(fields)
+    return build_outcome(
+        content,
+        reason,
+        raw,
+        usage=_read_usage(fields),
+        error=error,
+        model=fields.get("model_version"),
+        response_id=fields.get("response_id"),
+    )
+
+
+def _read_fields(chunk: Any) -> dict[str, Any]:
+    """Return a chunk's names, its counts, and why its prompt was blocked."""
+    fields = {name: value for name in ("model_version", "response_id") if (value := get(chunk, name))}
+    fields |= {name: value for name, value in dict(chunk.usage_metadata or {}).items() if value is not None}
+    blocked = get(chunk, "prompt_feedback", "block_reason")
+    if blocked:
+        fields["blocked"] = str(get(blocked, "value") or blocked)
+    return fields
+
+
+def _read_stop(fields: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Return why the answer ended; a blocked prompt has a block reason and no finish reason."""
+    if stop := fields.get("stop"):
+        return GOOGLE.get(stop, "other"), stop
+    blocked = fields.get("blocked")
+    return ("content_filter" if blocked else None), blocked
+
+
+def _append_part(content: list[Block], part: Any) -> None:
     """Append a part; its text extends the last block if both are of the same type and neither is signed.
 
     A thought may also be signed by its last part, if that part has text.
@@ -54,10 +102,6 @@ def _build_server_call(call: Any) -> Block:
     return build_call(call.id, tool, call.args or {}, executor="provider")
 
 
-PATH_KEY: Final = re.compile(r"\.([^.\[]+)|\[['\"](.*?)['\"]\]|\[(\d+)\]")
-"""One key of a JSON path, such as `$.stops[0].name` or `$['a.b']`."""
-
-
 def _set_value(holder: Any, piece: Any) -> None:
     """Set the value at the piece's path; text is appended to any text that is already there."""
     keys = [name or quoted or int(index) for name, quoted, index in PATH_KEY.findall(piece.json_path or "")]
@@ -74,7 +118,7 @@ def _set_value(holder: Any, piece: Any) -> None:
         holder = holder[key]
 
 
-def read_usage(fields: Mapping[str, Any]) -> dict[str, int | None]:
+def _read_usage(fields: Mapping[str, Any]) -> dict[str, int | None]:
     """Return the usage buckets.
 
     Candidate tokens exclude thoughts; prompt tokens include the cache, but not the tool-use prompt.

@@ -51,3 +51,17 @@ OPENAI_CHAT: Final[Mapping[str, str]] = {
     "function_call": "tool_use",
     "content_filter": "content_filter",
 }
+ANY: Final[Mapping[str, str]] = {
+    **OPENAI_CHAT,
+    **ANTHROPIC,
+    **BEDROCK,
+    **GOOGLE,
+    **COHERE_V1,
+    "completed": "stop",
+    "max_output_tokens": "length",
+}
+
+
+def translate_stop(raw: str | None) -> str | None:
+    """Return the stop reason of the normal form for that of any provider; None for an answer without one."""
+    return ANY.get(raw, "other") if raw else None
