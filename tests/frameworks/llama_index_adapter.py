@@ -22,14 +22,16 @@ def adapter(run):
 
 def convert(responses):
     blocks = [block for response in responses[-1:] for block in response.message.blocks]
-    stops = [stop for response in responses if (stop := read_stop(response))]
-    raw = stops[-1] if stops else None
+    raw = read_stop(responses)
     return normal.build_outcome([*map(convert_block, blocks)], normal.translate_stop(raw), raw)
 
 
-def read_stop(response):
-    choices = getattr(response.raw, "choices", None)
-    return choices[0].finish_reason if choices else response.message.additional_kwargs.get("stop_reason")
+def read_stop(responses):
+    """Return the stop reason: OpenAI's is in one of the chunks, and Anthropic's in the last message."""
+    choices = [choice for response in responses for choice in getattr(response.raw, "choices", ())[:1]]
+    if choices:
+        return next((choice.finish_reason for choice in reversed(choices) if choice.finish_reason), None)
+    return responses[-1].message.additional_kwargs.get("stop_reason") if responses else None
 
 
 def convert_block(block):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 
 import pytest
 
@@ -15,6 +17,7 @@ from streamconform.model.case import Case
 from streamconform.model.leaf import Literally
 from streamconform.model.trial import AS_IS
 from streamconform.suite.expand import make_trial
+from streamconform_peers.peer import PACKAGE
 
 CONVERTERS = {
     "openai-chat": (normal.convert_chat_chunks, normal.convert_chat_completion),
@@ -59,6 +62,52 @@ def test_the_json_of_an_answer_becomes_an_outcome_that_no_case_fails(api):
             failed[case.id] = [check for check in verdict.checks if check.verdict == "fail"]
     assert failed == {}
     assert count > 250
+
+
+SCRIPT = """
+import { readFileSync } from "node:fs";
+import * as normal from "NORMAL";
+
+for (const [name, document] of JSON.parse(readFileSync(0, "utf8")))
+  console.log(JSON.stringify(normal[name](document)));
+"""
+NORMAL_MJS = PACKAGE / "node/normal.mjs"
+IN_JAVASCRIPT = {
+    "openai-chat": "convertChatCompletion",
+    "openai-responses": "convertResponse",
+    "anthropic-messages": "convertAnthropicMessage",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.node
+def test_javascript_makes_the_same_of_a_document(tmp_path):
+    cases = [
+        (case, [IN_JAVASCRIPT[api], payloads[0]])
+        for api in IN_JAVASCRIPT
+        for case, payloads in list_cases(api)
+        if not case.stream and not case.unavailable
+    ]
+    script = tmp_path / "convert.mjs"
+    script.write_text(SCRIPT.replace("NORMAL", NORMAL_MJS.as_uri()), "utf-8")
+    documents = json.dumps([document for _, document in cases]).encode()
+    done = subprocess.run(("node", str(script)), input=documents, capture_output=True, check=True)
+    outcomes = map(json.loads, done.stdout.splitlines())
+    # The other claims are of the peers in JavaScript, which do not report the provider's tools in full.
+    claims = frozenset(
+        {"tool_calls", "parallel_tool_calls", "thinking", "signatures", "usage", "cache_usage"}
+    )
+    failed = {}
+    for (case, _), outcome in zip(cases, outcomes, strict=True):
+        verdict = judge(make_trial(case, AS_IS, 0), Observation(outcome, None), claims, lambda _: None)
+        if verdict.verdict == "fail":
+            failed[case.id] = [check for check in verdict.checks if check.verdict == "fail"]
+    assert failed == {}
+    assert len(cases) > 50
+
+
+def test_the_file_for_javascript_imports_nothing():
+    assert re.findall(r"^import |require\(|import\(", NORMAL_MJS.read_text("utf-8"), re.MULTILINE) == []
 
 
 def fail_after(*items):

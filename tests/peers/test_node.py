@@ -24,7 +24,8 @@ REQUIREMENT = re.compile(r"(?P<name>@?[^@]+)@(?P<version>[0-9][^@]*)")
 
 TINY = """
 import { serve } from "../node/protocol.mjs";
-import { buildStop, describeError } from "../node/normal_form.mjs";
+import { buildStop } from "../node/normal.mjs";
+import { describeError } from "../node/normal_form.mjs";
 
 serve(async (run, answer) => {
   try {

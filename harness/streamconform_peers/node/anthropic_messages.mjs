@@ -4,17 +4,9 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { ToolError } from "@anthropic-ai/sdk/lib/tools/ToolError.mjs";
 import { addTools, ResultQueue } from "./conversation.mjs";
-import { buildStop, describeError } from "./normal_form.mjs";
+import { convertAnthropicBlock, convertAnthropicMessage, readAnthropicFields, readAnthropicUsage } from "./normal.mjs";
+import { describeError } from "./normal_form.mjs";
 import { serve } from "./protocol.mjs";
-
-const STOP_REASONS = {
-  end_turn: "stop",
-  stop_sequence: "stop",
-  tool_use: "tool_use",
-  refusal: "refusal",
-  pause_turn: "pause",
-};
-Object.assign(STOP_REASONS, { max_tokens: "length", model_context_window_exceeded: "length" });
 
 const DELTA_FIELDS = { text_delta: "text", thinking_delta: "thinking", input_json_delta: "partial_json" };
 
@@ -98,18 +90,11 @@ async function readStream(open, answer, readError) {
     });
     await answer.control.readInLoop(stream);
     const message = await stream.finalMessage();
-    const content = message.content.map((part, index) => convertBlock(part, ended.has(index)));
-    const stop = buildStop(message.stop_reason, STOP_REASONS, content);
-    return answer.finish({ status: "complete", stop, ...readFields(message, content) });
+    return answer.finish(convertAnthropicMessage(message, (index) => ended.has(index)));
   } catch (error) {
-    const content = (snapshot?.content ?? []).map((part, index) => convertBlock(part, ended.has(index)));
-    return answer.finish({ ...describeError(error, readError), ...readFields(snapshot, content) });
+    const content = (snapshot?.content ?? []).map((part, index) => convertAnthropicBlock(part, ended.has(index)));
+    return answer.finish({ ...describeError(error, readError), ...readAnthropicFields(snapshot, content) });
   }
-}
-
-function readFields(message, content) {
-  const { usage, model = null, id = null } = message ?? {};
-  return { content, usage: usage ? readUsage(usage) : null, model, response_id: id };
 }
 
 // An APIError from the stream has the provider's body but no status.
@@ -127,13 +112,13 @@ function handleEvent(event, message, answer, ended) {
   switch (event.type) {
     case "message_start":
     case "message_delta":
-      if (message.usage) answer.reportUsage(readUsage(message.usage));
+      if (message.usage) answer.reportUsage(readAnthropicUsage(message.usage));
       break;
     case "content_block_start": {
       // The library appends each block that starts, whatever its index in the event.
       const index = message.content.length - 1;
       const { text, thinking } = event.content_block;
-      answer.startBlock({ ...convertBlock(event.content_block, false), text: "" }, index);
+      answer.startBlock({ ...convertAnthropicBlock(event.content_block, false), text: "" }, index);
       if (text || thinking) answer.addDelta(index, text || thinking);
       break;
     }
@@ -145,49 +130,7 @@ function handleEvent(event, message, answer, ended) {
     case "content_block_stop":
       ended.add(event.index);
       if (message.content.at(event.index))
-        answer.endBlock(event.index, convertBlock(message.content.at(event.index), true));
+        answer.endBlock(event.index, convertAnthropicBlock(message.content.at(event.index), true));
       break;
   }
-}
-
-function convertBlock(part, complete) {
-  switch (part.type) {
-    case "text":
-      return { type: "text", text: part.text };
-    case "thinking":
-      return { type: "thinking", text: part.thinking, signature: part.signature || null, redacted: false };
-    case "redacted_thinking":
-      return { type: "thinking", text: "", signature: part.data, redacted: true };
-    case "tool_use":
-    case "server_tool_use":
-    case "mcp_tool_use": {
-      const executor = part.type === "tool_use" ? "client" : "provider";
-      const { id, name } = part;
-      const input = complete ? readInput(part) : null;
-      return { type: "tool_call", id, name, arguments: input, complete, executor };
-    }
-    default:
-      return { type: "other", kind: part.type, data: part };
-  }
-}
-
-// `input` is a getter that throws if the text does not parse.
-function readInput(part) {
-  try {
-    return part.input;
-  } catch {
-    return null;
-  }
-}
-
-function readUsage(usage) {
-  return {
-    input: usage.input_tokens ?? null,
-    cache_read: usage.cache_read_input_tokens ?? null,
-    cache_write: usage.cache_creation_input_tokens ?? null,
-    cache_write_1h: usage.cache_creation?.ephemeral_1h_input_tokens ?? null,
-    output: usage.output_tokens ?? null,
-    reasoning: usage.output_tokens_details?.thinking_tokens ?? null,
-    web_searches: usage.server_tool_use?.web_search_requests ?? null,
-  };
 }

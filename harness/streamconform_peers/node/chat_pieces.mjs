@@ -1,7 +1,8 @@
 // Joins the chunks of Chat Completions for libraries that leave this to their callers, with field names as in JSON or in camel
 // case. Texts are joined, and pieces of calls are joined by the index that the library reports.
 
-import { buildStop, describeError, parseArguments } from "./normal_form.mjs";
+import { buildStop, parseArguments } from "./normal.mjs";
+import { describeError } from "./normal_form.mjs";
 
 const STOP_REASONS = {
   stop: "stop",
@@ -87,17 +88,4 @@ function endCalls(answer, raw) {
     const cut = value === null && index === last && ["length", "model_length", "content_filter"].includes(raw);
     if (!cut) answer.endBlock(index, { arguments: value, complete: true });
   });
-}
-
-// Converts usage with OpenAI's field names to disjoint buckets.
-export function readOpenAIUsage({ prompt_tokens: input, completion_tokens: output, ...details }) {
-  const read = details.prompt_tokens_details?.cached_tokens ?? null;
-  const write = details.prompt_tokens_details?.cache_write_tokens ?? null;
-  return {
-    input: input == null ? null : input - (read ?? 0) - (write ?? 0),
-    cache_read: read,
-    cache_write: write,
-    output: output ?? null,
-    reasoning: details.completion_tokens_details?.reasoning_tokens ?? null,
-  };
 }

@@ -1,27 +1,8 @@
-// Helpers shared by the adapters: convert stop reasons, errors, arguments and tools to the normal form.
+// Helpers shared by the adapters: describe errors, restore the order of blocks, and read the tools of a request.
 
 // Timeout set on every client. It only ends requests that are no longer awaited, so it is longer than the timeout of any trial
 // that `make matrix` runs, even on a busy machine.
 export const TIMEOUT_SECONDS = 600;
-
-// Returns the value of a call's arguments: `{}` if the text is blank, null if it is not JSON.
-export function parseArguments(text) {
-  if (!text?.trim()) return {};
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-// Returns the stop reason, for libraries that pass through the provider's; `reasons` maps the provider's to ours.
-export function buildStop(raw, reasons, content) {
-  let reason = reasons[raw] ?? "other";
-  const calls = content.some((block) => block?.type === "tool_call" && block.complete && block.executor !== "provider");
-  if (reason === "stop" && calls) reason = "tool_use";
-  if (reason === "stop" && content.at(-1)?.type === "refusal") reason = "refusal";
-  return { reason, raw };
-}
 
 // Returns the status, the error and the exception itself: the provider sent an error, the library could not read the bytes, or
 // the stream broke off. `readProviderError(error)` returns the provider's error, or null if the exception is not one.

@@ -1,9 +1,7 @@
 // Responses through openai: `client.responses.stream(…)` with its events, and `finalResponse()`, which is the response.
 
-import { buildStop, describeError, parseArguments } from "./normal_form.mjs";
-import { convertItem, readUsage } from "./openai_items.mjs";
-
-const STOP_REASONS = { completed: "stop", max_output_tokens: "length", content_filter: "content_filter" };
+import { convertItem, convertResponse, parseArguments, readResponseUsage } from "./normal.mjs";
+import { describeError } from "./normal_form.mjs";
 
 export async function readResponses(client, params, answer, readProviderError) {
   const indexes = new Map(); // maps an item, or an item and a part, to the index of its block
@@ -17,30 +15,18 @@ export async function readResponses(client, params, answer, readProviderError) {
     });
     await answer.control.readInLoop(stream);
     response = await stream.finalResponse();
-    const outcome = buildOutcome(response, indexes);
+    const outcome = convertResponse(response, findDone(indexes));
     endCalls(outcome, indexes, answer);
     return { response, outcome: answer.finish(outcome) };
   } catch (error) {
-    const read = { ...buildOutcome(response, indexes), content: answer.content };
+    const read = { ...convertResponse(response, findDone(indexes)), content: answer.content };
     return { response, outcome: answer.finish({ ...read, ...describeError(error, readProviderError) }) };
   }
 }
 
-// For a cut stream, the library returns a response that is still `in_progress`.
-export function buildOutcome(response, indexes) {
-  const content = (response?.output ?? []).flatMap((item, index) => convertItem(item, indexes.get(`${index} done`)));
-  const status = { completed: "complete", incomplete: "complete", failed: "error" }[response?.status] ?? "incomplete";
-  const raw = status === "incomplete" ? null : (response.incomplete_details?.reason ?? response.status);
-  const { code, message } = response?.error ?? {};
-  return {
-    status,
-    stop: buildStop(raw, STOP_REASONS, content),
-    error: status === "error" ? { type: code ?? null, message: message ?? null, status: null } : null,
-    content,
-    usage: response?.usage ? readUsage(response.usage) : null,
-    model: response?.model ?? null,
-    response_id: response?.id ?? null,
-  };
+// Returns the function that tells whether the arguments of an item have ended.
+export function findDone(indexes) {
+  return (index) => indexes.get(`${index} done`);
 }
 
 // Ends the calls whose text does not parse. Whether the last one is complete depends on the stop reason.
@@ -104,6 +90,6 @@ export function handleEvent(event, answer, indexes) {
     case "response.completed":
     case "response.incomplete":
     case "response.failed":
-      if (event.response.usage) answer.reportUsage(readUsage(event.response.usage));
+      if (event.response.usage) answer.reportUsage(readResponseUsage(event.response.usage));
   }
 }

@@ -1,6 +1,6 @@
 // Errors of libraries that Speakeasy generates; their base class has an error response's status and body.
 
-import { parseArguments } from "./normal_form.mjs";
+import { parseArguments } from "./normal.mjs";
 
 // Returns the provider's error, or null if `error` is not one. A `Rejected`, or the `rawValue` of an SDKValidationError, means
 // that the library rejected the bytes that it received.

@@ -1,6 +1,7 @@
 // Chat Completions through libraries that Stainless generates: `client.chat.completions.create({ …, stream: true })`.
 
-import { readChunks, readOpenAIUsage } from "./chat_pieces.mjs";
+import { readChunks } from "./chat_pieces.mjs";
+import { readChatUsage } from "./normal.mjs";
 import { TIMEOUT_SECONDS } from "./normal_form.mjs";
 import { serve } from "./protocol.mjs";
 
@@ -9,7 +10,7 @@ import { serve } from "./protocol.mjs";
 export function serveChat(Client, buildURL, differences, settings = {}) {
   const buildClient = ({ url, key, maxRetries }) =>
     new Client({ baseURL: buildURL(url), apiKey: key, maxRetries, timeout: TIMEOUT_SECONDS * 1000, ...settings });
-  const library = { readContent, readUsage: readOpenAIUsage, readProviderError: (error) => readError(error, Client) };
+  const library = { readContent, readUsage: readChatUsage, readProviderError: (error) => readError(error, Client) };
   serve(({ client, request }, answer) => {
     const { signal } = answer.control;
     const open = () => client.chat.completions.create({ messages: [], ...request, stream: true }, { signal });

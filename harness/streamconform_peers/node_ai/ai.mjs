@@ -3,7 +3,8 @@
 
 import { generateText, isStepCount, jsonSchema, streamText, tool } from "ai";
 import { countAnswers, ResultQueue } from "../node/conversation.mjs";
-import { describeError, parseArguments, readTools, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
+import { parseArguments } from "../node/normal.mjs";
+import { describeError, readTools, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { serve } from "../node/protocol.mjs";
 import { convertFirstUsage, readProviderError, readUsage } from "./ai_convert.mjs";
 import { convertMessages, convertSettings, convertTools } from "./ai_messages.mjs";

@@ -1,7 +1,7 @@
 // Converts usage and errors of the AI SDK.
 
 import { APICallError, RetryError, StreamProviderError, TypeValidationError } from "ai";
-import { parseArguments } from "../node/normal_form.mjs";
+import { parseArguments } from "../node/normal.mjs";
 
 // Google's counts; the SDK returns 0 for those that were not reported.
 const GOOGLE_COUNTS = {

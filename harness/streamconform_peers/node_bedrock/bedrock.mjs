@@ -8,7 +8,8 @@ import {
 } from "@aws-sdk/client-bedrock-runtime";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { readRejected } from "../node/aws_errors.mjs";
-import { buildStop, describeError, parseArguments, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
+import { buildStop, parseArguments } from "../node/normal.mjs";
+import { describeError, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { serve } from "../node/protocol.mjs";
 
 const STOP_REASONS = { end_turn: "stop", stop_sequence: "stop", tool_use: "tool_use" };

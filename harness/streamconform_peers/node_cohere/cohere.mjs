@@ -3,7 +3,8 @@
 // of v1.
 
 import { CohereClient, CohereClientV2, CohereError } from "cohere-ai";
-import { describeError, parseArguments, readTools, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
+import { parseArguments } from "../node/normal.mjs";
+import { describeError, readTools, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { serve } from "../node/protocol.mjs";
 import { finishAnswer, readUsage, readV1Calls, readV1Event } from "./cohere_v1.mjs";
 

@@ -1,7 +1,7 @@
 // Reads the events of cohere-ai's v1 `chatStream()`: text from all, calls and usage from the last. Also ends an answer of
 // either version.
 
-import { buildStop, parseArguments } from "../node/normal_form.mjs";
+import { buildStop, parseArguments } from "../node/normal.mjs";
 
 const STOP_REASONS = {
   COMPLETE: "stop",

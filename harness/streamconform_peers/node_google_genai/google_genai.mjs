@@ -3,7 +3,8 @@
 
 import { ApiError, GoogleGenAI } from "@google/genai";
 import { matchResults } from "../node/conversation.mjs";
-import { buildStop, describeError, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
+import { buildStop } from "../node/normal.mjs";
+import { describeError, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { serve } from "../node/protocol.mjs";
 import { CallAssembler } from "./google_calls.mjs";
 import { convertContent, convertResult } from "./google_turns.mjs";

@@ -6,19 +6,13 @@ process.env.LANGSMITH_TRACING = process.env.LANGCHAIN_TRACING_V2 = "false"; // w
 import { APIConnectionError, APIError } from "@anthropic-ai/sdk";
 import { HumanMessage } from "@langchain/core/messages";
 import { matchResults } from "../node/conversation.mjs";
-import { buildStop, describeError, readTools, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
+import { convertLangchainMessage } from "../node/normal.mjs";
+import { describeError, readTools, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { readProviderError as readOpenAIError } from "../node/openai_errors.mjs";
 import { serve } from "../node/protocol.mjs";
-import { convertBlocks, readUsage } from "./langchain_blocks.mjs";
 import { convertMessages, convertResult, convertTools } from "./langchain_messages.mjs";
 import { buildModel } from "./langchain_models.mjs";
 
-const STOP_REASONS = {
-  ...{ stop: "stop", length: "length", tool_calls: "tool_use", function_call: "tool_use" },
-  ...{ content_filter: "content_filter", completed: "stop", max_output_tokens: "length" },
-  ...{ end_turn: "stop", stop_sequence: "stop", tool_use: "tool_use", max_tokens: "length", refusal: "refusal" },
-  ...{ pause_turn: "pause", model_context_window_exceeded: "length" },
-};
 serve(adapter, buildClient);
 
 function buildClient(run) {
@@ -57,31 +51,7 @@ async function ask(model, messages, answer) {
   } catch (error) {
     failed = describeError(error, readProviderError);
   }
-  return { message, outcome: finish(message, failed, answer) };
-}
-
-function finish(message, failed, answer) {
-  const metadata = message?.response_metadata ?? {};
-  const details = metadata.incomplete_details?.reason;
-  const raw =
-    metadata.finish_reason ??
-    metadata.stop_reason ??
-    message?.additional_kwargs.stop_reason ??
-    details ??
-    metadata.status ??
-    null;
-  const content = message ? convertBlocks(message, Boolean(raw)) : [];
-  const usage = message?.usage_metadata ? readUsage(message.usage_metadata) : null;
-  const id = message?.id?.startsWith("run-") ? null : (message?.id ?? null); // the library's own, if the stream has none
-  const fields = {
-    content,
-    usage,
-    model: metadata.model_name ?? metadata.model ?? message?.additional_kwargs.model ?? null,
-    response_id: id,
-  };
-  const stop = raw ? buildStop(raw, STOP_REASONS, content) : undefined;
-  const status = stop?.reason === "error" ? "error" : raw ? "complete" : "incomplete";
-  return answer.finish({ status, stop, ...fields, ...failed });
+  return { message, outcome: answer.finish({ ...convertLangchainMessage(message), ...failed }) };
 }
 
 // An error in Anthropic's stream has the provider's body but no status.

@@ -1,7 +1,8 @@
 // Adapter for ollama: `for await (const part of await client.chat({ …, stream: true }))`; callers join the parts.
 
 import { Ollama } from "ollama";
-import { buildStop, describeError } from "../node/normal_form.mjs";
+import { buildStop } from "../node/normal.mjs";
+import { describeError } from "../node/normal_form.mjs";
 import { serve } from "../node/protocol.mjs";
 
 const STOP_REASONS = { stop: "stop", length: "length", null: "stop" }; // older servers send no reason

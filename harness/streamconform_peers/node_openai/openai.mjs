@@ -7,19 +7,22 @@ import OpenAI from "openai";
 import { ResponsesWebSocketSession } from "openai/lib/responses/responses-websocket-session";
 import { ResponsesWS } from "openai/resources/responses/ws";
 import { addTools, countAnswers, matchResults, ResultQueue } from "../node/conversation.mjs";
-import { buildStop, describeError, parseArguments, restoreOrder, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
+import {
+  buildStop,
+  CHAT_STOPS,
+  convertChatCompletion,
+  convertChatContent,
+  convertLegacyCall,
+  convertResponse,
+  parseArguments,
+  readChatFields,
+  readChatUsage,
+} from "../node/normal.mjs";
+import { describeError, restoreOrder, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { readErrorEvent, readProviderError } from "../node/openai_errors.mjs";
-import { buildOutcome, endCalls, handleEvent, readResponses } from "../node/openai_responses.mjs";
+import { endCalls, findDone, handleEvent, readResponses } from "../node/openai_responses.mjs";
 import { serve } from "../node/protocol.mjs";
 import { convertChatMessages, convertMessage, convertOutput, makeRunnable } from "./openai_turns.mjs";
-
-const STOP_REASONS = {
-  stop: "stop",
-  length: "length",
-  tool_calls: "tool_use",
-  function_call: "tool_use",
-  content_filter: "content_filter",
-};
 
 const ENDS = ["response.completed", "response.incomplete", "response.failed"];
 const lanes = new WeakMap(); // the lane of each socket that is open
@@ -95,14 +98,14 @@ async function readLane(socket, name, params, answer) {
     const lane = lanes.get(socket);
     lane.create(params);
     response = await lane.finalResponse();
-    const outcome = buildOutcome(response, indexes);
+    const outcome = convertResponse(response, findDone(indexes));
     endCalls(outcome, indexes, answer);
     return {
       response,
       outcome: answer.finish(response.status === "failed" ? { ...outcome, content: answer.content } : outcome),
     };
   } catch (error) {
-    const read = { ...buildOutcome(response, indexes), content: answer.content };
+    const read = { ...convertResponse(response, findDone(indexes)), content: answer.content };
     const failed = describeError(error, () => failure && readErrorEvent(failure));
     return { response, outcome: answer.finish({ ...read, ...failed }) };
   } finally {
@@ -142,11 +145,7 @@ async function runTools(client, { tools, messages, ...params }, { conversation, 
 
 // Returns the outcome of a completion that has ended.
 function finishChat(completion, answer) {
-  const [choice] = completion.choices;
-  const done = new Set(choice?.message.tool_calls?.keys());
-  const content = convertContent(choice, done);
-  const stop = buildStop(choice?.finish_reason, STOP_REASONS, content);
-  return answer.finish({ status: "complete", stop, ...readFields(completion, content) });
+  return answer.finish(convertChatCompletion(completion));
 }
 
 async function readChat(client, params, answer) {
@@ -158,7 +157,7 @@ async function readChat(client, params, answer) {
     answer.control.own = () => stream.abort();
     stream.on("chunk", (chunk, current) => {
       snapshot = current;
-      if (chunk.usage) answer.reportUsage(readUsage(chunk.usage));
+      if (chunk.usage) answer.reportUsage(readChatUsage(chunk.usage));
     });
     stream.on("content.delta", ({ delta }) => answer.addPiece("text", delta));
     stream.on("refusal.delta", ({ delta }) => answer.addPiece("refusal", delta));
@@ -180,66 +179,30 @@ async function readChat(client, params, answer) {
     const completion = await stream.finalChatCompletion();
     answer.endOpenBlock();
     const [choice] = completion.choices;
-    const content = restoreOrder(convertContent(choice, done), answer.content);
+    const content = restoreOrder(
+      convertChatContent(choice, (index) => done.has(index)),
+      answer.content,
+    );
     const { function_call: legacy } = choice?.message ?? {};
     if (legacy) {
-      const { name, arguments: text } = legacy;
-      content.push({
-        type: "tool_call",
-        id: null,
-        name,
-        arguments: parseArguments(text),
-        arguments_text: text,
-        complete: true,
-      });
-      answer.addCall(content.at(-1), text);
+      content.push(convertLegacyCall(legacy));
+      answer.addCall(content.at(-1), legacy.arguments);
     }
     for (const [index, block] of content.entries()) {
       if (block.complete && block.arguments === null) answer.endBlock(index, block);
     }
     return answer.finish({
       status: choice ? "complete" : "incomplete",
-      stop: buildStop(choice?.finish_reason, STOP_REASONS, content),
-      ...readFields(completion, content),
+      stop: buildStop(choice?.finish_reason, CHAT_STOPS, content),
+      ...readChatFields(completion, content),
     });
   } catch (error) {
     answer.endOpenBlock();
-    const content = restoreOrder(convertContent(snapshot?.choices?.[0], done), answer.content);
+    const content = restoreOrder(
+      convertChatContent(snapshot?.choices?.[0], (index) => done.has(index)),
+      answer.content,
+    );
     for (const block of content) if (block.arguments === null) block.complete = false;
-    return answer.finish({ ...describeError(error, readProviderError), ...readFields(snapshot, content) });
+    return answer.finish({ ...describeError(error, readProviderError), ...readChatFields(snapshot, content) });
   }
-}
-
-function readFields(completion, content) {
-  return {
-    content,
-    usage: completion?.usage ? readUsage(completion.usage) : null,
-    model: completion?.model ?? null,
-    response_id: completion?.id ?? null,
-  };
-}
-
-function convertContent(choice, done) {
-  const { content, refusal, tool_calls } = choice?.message ?? {};
-  const calls = (tool_calls ?? []).filter(Boolean).map(({ id, function: { name, arguments: text } = {} }, index) => {
-    const value = parseArguments(text);
-    const cut =
-      ["length", "content_filter"].includes(choice.finish_reason) && index === tool_calls.length - 1 && value === null;
-    const complete = done.has(index) && !cut;
-    return { type: "tool_call", id, name, arguments: complete ? value : null, arguments_text: text, complete };
-  });
-  const blocks = [content && { type: "text", text: content }, refusal && { type: "refusal", text: refusal }];
-  return [...blocks.filter(Boolean), ...calls];
-}
-
-function readUsage(usage) {
-  const read = usage.prompt_tokens_details?.cached_tokens ?? null;
-  const write = usage.prompt_tokens_details?.cache_write_tokens ?? null;
-  return {
-    input: usage.prompt_tokens == null ? null : usage.prompt_tokens - (read ?? 0) - (write ?? 0),
-    cache_read: read,
-    cache_write: write,
-    output: usage.completion_tokens ?? null,
-    reasoning: usage.completion_tokens_details?.reasoning_tokens ?? null,
-  };
 }

@@ -10,12 +10,12 @@ import {
   Runner,
 } from "@openai/agents";
 import OpenAI from "openai";
-import { readChunks, readOpenAIUsage } from "../node/chat_pieces.mjs";
+import { readChunks } from "../node/chat_pieces.mjs";
 import { isOfCaller, ResultQueue } from "../node/conversation.mjs";
-import { describeError, parseArguments, readTools, restoreOrder, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
+import { convertItem, convertResponse, parseArguments, readChatUsage, readResponseUsage } from "../node/normal.mjs";
+import { describeError, readTools, restoreOrder, TIMEOUT_SECONDS } from "../node/normal_form.mjs";
 import { readErrorEvent, readProviderError } from "../node/openai_errors.mjs";
-import { convertItem, readUsage } from "../node/openai_items.mjs";
-import { buildOutcome, endCalls, handleEvent } from "../node/openai_responses.mjs";
+import { endCalls, findDone, handleEvent } from "../node/openai_responses.mjs";
 import { serve } from "../node/protocol.mjs";
 import { buildAgent, convertMessages } from "./agents_input.mjs";
 
@@ -139,11 +139,11 @@ function readChat(events, final, answer) {
       status: "complete",
       stop,
       content,
-      usage: rawUsage ? readOpenAIUsage(rawUsage) : null,
+      usage: rawUsage ? readChatUsage(rawUsage) : null,
       response_id: id,
     };
   };
-  return readChunks(() => events, answer, { readContent, readUsage: readOpenAIUsage, readProviderError, amend });
+  return readChunks(() => events, answer, { readContent, readUsage: readChatUsage, readProviderError, amend });
 }
 
 function readContent({ content, reasoning, refusal }) {
@@ -166,7 +166,7 @@ async function readResponse(events, final, answer) {
   } catch (error) {
     failed ??= describeError(error, readProviderError);
   }
-  const outcome = buildOutcome(response, indexes);
+  const outcome = convertResponse(response, findDone(indexes));
   if (!final.response) {
     // For a failed response, the library raises a ModelBehaviorError without the provider's error, but the event has it.
     const error = outcome.error ? { error: outcome.error } : {};
@@ -176,7 +176,7 @@ async function readResponse(events, final, answer) {
   const { id, output, rawUsage } = final.response;
   const content = output.flatMap((item) => convertOutput(item, outcome.stop.raw));
   endCalls({ ...outcome, content }, indexes, answer);
-  return answer.finish({ ...outcome, content, usage: rawUsage ? readUsage(rawUsage) : null, response_id: id });
+  return answer.finish({ ...outcome, content, usage: rawUsage ? readResponseUsage(rawUsage) : null, response_id: id });
 }
 
 // Returns the blocks of an item in the library's output; `raw` is the provider's stop reason.
