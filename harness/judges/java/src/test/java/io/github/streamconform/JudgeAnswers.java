@@ -1,0 +1,57 @@
+package io.github.streamconform;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Judges recorded answers: reads JSON lines from stdin, with suite files as arguments, and writes one per line. */
+final class JudgeAnswers {
+    private JudgeAnswers() {}
+
+    public static void main(String[] paths) throws IOException {
+        Map<String, Trial> trials = new HashMap<>();
+        for (String path : paths) {
+            for (Trial trial : Suite.read(Path.of(path)).trials()) trials.put(trial.id(), trial);
+        }
+        PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            out.print(judge(trials, Json.MAPPER.readTree(line)) + "\n");
+        }
+        out.flush();
+    }
+
+    private static JsonNode judge(Map<String, Trial> trials, JsonNode line) {
+        String id = line.get("trial").textValue();
+        JsonNode given = line.get("answer");
+        Answer answer = new Answer(given.get("outcome"), given.path("raised").path("message").textValue());
+        List<String> names = Json.texts(line.get("claims")).toList();
+        // A client may claim more than streams and documents.
+        Claims claims = Claims.of(Arrays.stream(Capability.values()).filter(one -> names.contains(Names.of(one))).toList());
+        Judgement judgement = Judge.judge(trials.get(id), answer, claims);
+        ObjectNode result = Json.MAPPER.createObjectNode().put("trial", id).put("verdict", Names.of(judgement.verdict()));
+        result.put("culprit", judgement.culprit() == null ? null : Names.of(judgement.culprit()));
+        ArrayNode checks = result.putArray("checks");
+        // Sorted, because a suite file does not have the order in which a spec names fields.
+        judgement.checks().stream().sorted(Comparator.comparing(Check::path)).forEach(check -> checks.addObject()
+                .put("path", check.path())
+                .put("level", Names.of(check.level()))
+                .put("verdict", Names.of(check.verdict())));
+        ArrayNode compared = result.putArray("compared");
+        judgement.compared().entrySet().stream()
+                .sorted(Comparator.comparing(entry -> Names.of(entry.getKey())))
+                .forEach(entry -> compared.addArray().add(Names.of(entry.getKey())).add(entry.getValue()));
+        return result;
+    }
+}
