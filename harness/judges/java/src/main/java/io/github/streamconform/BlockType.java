@@ -3,7 +3,7 @@ package io.github.streamconform;
 /**
  * The types of content blocks, in the order in which they are compared if the API does not order the blocks in a message.
  */
-enum BlockType {
+public enum BlockType {
     THINKING,
     TEXT,
     REFUSAL,

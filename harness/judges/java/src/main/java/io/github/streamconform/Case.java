@@ -2,6 +2,7 @@ package io.github.streamconform;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
+import java.util.Set;
 
 /**
  * One expectation for the answer that a provider gave.
@@ -13,9 +14,17 @@ import java.util.List;
  * @param line the line in this file
  * @param isStream false for an answer that is one document
  * @param capabilities the names of the capabilities without which the case is left out
+ * @param expect what is expected of the whole answer
  */
 public record Case(
-        String id, String title, String why, String spec, int line, boolean isStream, List<String> capabilities) {
+        String id,
+        String title,
+        String why,
+        String spec,
+        int line,
+        boolean isStream,
+        List<String> capabilities,
+        Expectation expect) {
     static Case read(JsonNode entry) {
         return new Case(
                 entry.get("id").textValue(),
@@ -24,15 +33,15 @@ public record Case(
                 entry.get("spec").textValue(),
                 entry.get("line").intValue(),
                 entry.get("kind").textValue().equals("stream"),
-                Json.texts(entry.get("capabilities")).toList());
+                Json.texts(entry.get("capabilities")).toList(),
+                Expectation.read(entry.get("expect")));
     }
 
     public String api() {
         return id.split("/", 2)[0];
     }
 
-    boolean needsOnly(Claims claims) {
-        List<String> claimed = claims.capabilities().stream().map(Names::of).toList();
-        return claimed.containsAll(capabilities);
+    boolean needsOnly(Set<Capability> claims) {
+        return claims.stream().map(Names::of).toList().containsAll(capabilities);
     }
 }

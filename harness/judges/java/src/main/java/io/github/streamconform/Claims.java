@@ -1,18 +1,10 @@
 package io.github.streamconform;
 
-import java.util.Collection;
-import java.util.EnumSet;
 import java.util.Optional;
 import java.util.Set;
 
 /** The capabilities that are claimed. */
 record Claims(Set<Capability> capabilities) {
-    static Claims of(Collection<Capability> capabilities) {
-        Set<Capability> claimed = EnumSet.noneOf(Capability.class);
-        claimed.addAll(capabilities);
-        return new Claims(claimed);
-    }
-
     boolean has(Capability capability) {
         return capabilities.contains(capability);
     }

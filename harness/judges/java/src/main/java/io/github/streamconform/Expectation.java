@@ -12,14 +12,14 @@ import java.util.Map;
  * @param content the expected blocks, or null if the content is not judged
  * @param partial what is known of a broken stream, or null: any beginning of its content is correct
  */
-record Expectation(Map<String, Leaf> fields, List<ExpectedBlock> content, Partial partial) {
+public record Expectation(Map<String, Leaf> fields, List<ExpectedBlock> content, Partial partial) {
     /**
      * Marks the expectation of a broken stream.
      *
      * @param callsEnded the number of calls that ended before the break
      * @param textArrived the number of characters of text that arrived before the break
      */
-    record Partial(int callsEnded, int textArrived) {}
+    public record Partial(int callsEnded, int textArrived) {}
 
     static Expectation read(JsonNode expect) {
         JsonNode content = expect.get("content");

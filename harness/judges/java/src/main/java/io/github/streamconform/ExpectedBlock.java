@@ -6,7 +6,7 @@ import io.github.streamconform.Leaf.Present;
 import java.util.Map;
 
 /** A content block that is expected, with a leaf for each field that is judged. */
-record ExpectedBlock(BlockType type, Map<String, Leaf> fields) {
+public record ExpectedBlock(BlockType type, Map<String, Leaf> fields) {
     static ExpectedBlock read(JsonNode block) {
         return new ExpectedBlock(
                 Names.find(BlockType.class, block.get("type").textValue()), Expectation.readLeaves(block.get("fields")));

@@ -9,15 +9,16 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /** Judges the answer to one trial. No other class decides verdicts. */
-final class Judge {
+public final class Judge {
     /** The paths of checks that a call is not executable. */
     private static final Pattern UNFINISHED_CALL =
             Pattern.compile("content\\.(complete_calls|\\d+\\.tool_call\\.(complete|arguments))");
 
     private Judge() {}
 
-    static Judgement judge(Trial trial, Answer answer, Claims claims) {
-        return judge(trial, trial.expect(), answer, claims);
+    /** Judges what a library made of a trial, given what it claims to expose. */
+    public static Judgement judge(Trial trial, Answer answer, Set<Capability> claims) {
+        return judge(trial, trial.expect(), answer, new Claims(claims));
     }
 
     static Judgement judge(Trial trial, Expectation expect, Answer answer, Claims claims) {
@@ -29,8 +30,8 @@ final class Judge {
             Check check = Check.ofRule("invariant.outcome-schema", trial.level(), malformed.getMessage());
             return Judgement.of(List.of(check), Culprit.ADAPTER, Map.of());
         }
-        boolean isRaised = answer.raised() != null;
-        if (isRaised) outcome = readErrorOfException(expect, outcome, answer.raised());
+        boolean isRaised = answer.isRaised();
+        if (isRaised) outcome = readErrorOfException(expect, outcome, answer.message());
         Rules rules = new Rules(claims, trial.level(), trial.isOrdered(), trial.mentions());
         List<Check> checks = new ArrayList<>(Fields.compare(expect, outcome, rules));
         checks.addAll(Content.compare(expect, outcome, rules));

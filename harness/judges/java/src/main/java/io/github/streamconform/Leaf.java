@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /** The expectation for one value: a literal or a matcher. */
-sealed interface Leaf {
+public sealed interface Leaf {
     Leaf NULL = new Literally(Json.NULL);
 
     /** Returns whether a value matches. */

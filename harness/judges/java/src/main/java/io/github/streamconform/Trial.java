@@ -12,7 +12,7 @@ import java.util.List;
  * @param isOrdered whether the API's messages record the order of text and calls
  * @param mentions the ids and signatures in the stream, in the order of their first mention
  */
-record Trial(
+public record Trial(
         Case owner,
         String name,
         Level level,
@@ -26,7 +26,7 @@ record Trial(
         return !entry.has("transport") && Json.texts(entry.get("inputs")).anyMatch("bytes"::equals);
     }
 
-    static Trial read(Case owner, JsonNode ofCase, JsonNode entry, Expectation expect, boolean isOrdered) {
+    static Trial read(Case owner, JsonNode ofCase, JsonNode entry, boolean isOrdered) {
         JsonNode mentions = entry.has("mentions") ? entry.get("mentions") : ofCase.path("mentions");
         return new Trial(
                 owner,
@@ -34,17 +34,17 @@ record Trial(
                 Names.find(Level.class, entry.get("level").textValue()),
                 Names.find(DeliverySet.class, entry.get("set").textValue()),
                 isOrdered,
-                entry.has("expect") ? Expectation.read(entry.get("expect")) : expect,
+                entry.has("expect") ? Expectation.read(entry.get("expect")) : owner.expect(),
                 Json.texts(mentions).toList(),
                 Delivery.read(ofCase, entry));
     }
 
     /** Returns the case's id, {@code @}, and the name of the delivery or fault. */
-    String id() {
+    public String id() {
         return owner.id() + "@" + name;
     }
 
-    Input input() {
+    public Input input() {
         return delivery.makeInput(owner);
     }
 }

@@ -9,11 +9,12 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** Judges recorded answers: reads JSON lines from stdin, with suite files as arguments, and writes one per line. */
 final class JudgeAnswers {
@@ -35,10 +36,12 @@ final class JudgeAnswers {
     private static JsonNode judge(Map<String, Trial> trials, JsonNode line) {
         String id = line.get("trial").textValue();
         JsonNode given = line.get("answer");
-        Answer answer = new Answer(given.get("outcome"), given.path("raised").path("message").textValue());
+        String raised = given.path("raised").path("message").textValue();
+        Answer answer = new Answer(given.get("outcome"), raised == null ? null : new Exception(raised));
         List<String> names = Json.texts(line.get("claims")).toList();
         // A client may claim more than streams and documents.
-        Claims claims = Claims.of(Arrays.stream(Capability.values()).filter(one -> names.contains(Names.of(one))).toList());
+        Set<Capability> claims = EnumSet.allOf(Capability.class);
+        claims.removeIf(claim -> !names.contains(Names.of(claim)));
         Judgement judgement = Judge.judge(trials.get(id), answer, claims);
         ObjectNode result = Json.MAPPER.createObjectNode().put("trial", id).put("verdict", Names.of(judgement.verdict()));
         result.put("culprit", judgement.culprit() == null ? null : Names.of(judgement.culprit()));
