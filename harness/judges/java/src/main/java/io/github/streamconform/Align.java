@@ -12,7 +12,6 @@ import io.github.streamconform.Leaf.Digest;
 import io.github.streamconform.Leaf.Literally;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,8 +24,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Gives expected and received blocks one form: what is not judged is left out, neighbors are joined, and calls are put in the
- * order of the stream.
+ * Gives expected and received blocks one form: what is not judged is left out, neighbors are joined, and calls are put
+ * in the order of the stream.
  */
 final class Align {
     /**
@@ -56,9 +55,11 @@ final class Align {
 
     /** Returns the fields that separate adjacent texts: those the case names and every text exposes. */
     static List<String> findSeparators(List<ExpectedBlock> expected, List<Block> content, Claims claims) {
+        List<ExpectedBlock> named = expected.stream().filter(block -> block.type() == TEXT).toList();
+        List<Block> texts = content.stream().filter(block -> block.type() == TEXT).toList();
         return Stream.of("phase", "signature")
-                .filter(name -> expected.stream().anyMatch(block -> block.type() == TEXT && block.get(name) != null))
-                .filter(name -> content.stream().noneMatch(block -> block.type() == TEXT && block.absent().contains(name)))
+                .filter(name -> named.stream().anyMatch(text -> text.get(name) != null))
+                .filter(name -> texts.stream().noneMatch(text -> text.absent().contains(name)))
                 .filter(name -> claims.hasField(TEXT, name))
                 .toList();
     }
@@ -111,7 +112,8 @@ final class Align {
         return switch (block.type()) {
             case TEXT -> block.has("text") || separators.contains("signature") && block.has("signature");
             case REFUSAL -> claims.has(Capability.REFUSALS) && block.has("text");
-            case THINKING -> claims.has(Capability.THINKING) && (isSigned(block) || block.isRedacted() || block.has("text"));
+            case THINKING -> claims.has(Capability.THINKING)
+                    && (isSigned(block) || block.isRedacted() || block.has("text"));
             // A library may show a provider's call that the case does not name in any form, or not at all.
             case TOOL_CALL -> claims.hasCallsOf(block.isOfProvider())
                     && (block.isOfClient() || named.stream().anyMatch(call -> call.isCall() && call.names(block)));
@@ -150,7 +152,8 @@ final class Align {
                 yield !isSigned && (isSamePhase || !separators.contains("phase"));
             }
             case REFUSAL -> true;
-            case THINKING -> !rules.ordered() && Stream.of(before, block).noneMatch(one -> isSigned(one) || one.isRedacted());
+            case THINKING -> !rules.ordered()
+                    && Stream.of(before, block).noneMatch(one -> isSigned(one) || one.isRedacted());
             case TOOL_CALL, OTHER -> false;
         };
     }
@@ -170,7 +173,8 @@ final class Align {
     /** Returns the joined block; if one of the texts is a matcher, the joined text is not checked. */
     private static ExpectedBlock joinExpected(List<ExpectedBlock> blocks) {
         Map<String, Leaf> fields = new LinkedHashMap<>();
-        List<String> texts = blocks.stream().map(block -> Leaf.textOf(block.get("text"))).filter(Objects::nonNull).toList();
+        List<String> texts =
+                blocks.stream().map(block -> Leaf.textOf(block.get("text"))).filter(Objects::nonNull).toList();
         List<Digest.Part> digests = blocks.stream().flatMap(block -> listDigests(block.get("text"))).toList();
         if (texts.size() == blocks.size()) {
             fields.put("text", Leaf.of(String.join("", texts)));
@@ -186,8 +190,9 @@ final class Align {
         }
         ExpectedBlock last = blocks.get(blocks.size() - 1);
         Leaf phase = last.get("phase");
+        boolean hasOnePhase = phase != null && blocks.stream().allMatch(block -> phase.equals(block.get("phase")));
         if (last.get("signature") != null) fields.put("signature", last.get("signature"));
-        if (phase != null && blocks.stream().allMatch(block -> phase.equals(block.get("phase")))) fields.put("phase", phase);
+        if (hasOnePhase) fields.put("phase", phase);
         return new ExpectedBlock(last.type(), fields);
     }
 
@@ -236,8 +241,8 @@ final class Align {
     /**
      * Returns the received blocks with the pieces of each thought joined, if only the last piece has a signature.
      *
-     * <p>A library may show each delta of a thought as a block. Two thoughts in one block remain a difference, because their
-     * signatures belong to different texts.
+     * <p>A library may show each delta of a thought as a block. Two thoughts in one block remain a difference, because
+     * their signatures belong to different texts.
      */
     private static List<Block> joinSplitThoughts(List<ExpectedBlock> expected, List<Block> received) {
         List<ExpectedBlock> thoughts =

@@ -5,7 +5,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a library made of a trial's bytes. A parser returns one to keep the content that had arrived before an exception.
+ * What a library made of a trial's bytes. A parser returns one to keep the content that had arrived before an
+ * exception.
  *
  * @param outcome the outcome, neither judged nor validated
  * @param raised the library's exception, or null

@@ -1,7 +1,8 @@
 package io.github.streamconform;
 
 /**
- * The types of content blocks, in the order in which they are compared if the API does not order the blocks in a message.
+ * The types of content blocks, in the order in which they are compared if the API does not order the blocks in a
+ * message.
  */
 public enum BlockType {
     THINKING,

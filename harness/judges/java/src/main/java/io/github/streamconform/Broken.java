@@ -19,8 +19,8 @@ import java.util.stream.Stream;
 final class Broken {
     private static final int MAX_CALLS = 3;
     /**
-     * Fields that may be received partially. A thought's signature is not judged: OpenAI sends a provisional one at the start of an
-     * item, and a broken answer is not sent back.
+     * Fields that may be received partially. A thought's signature is not judged: OpenAI sends a provisional one at the
+     * start of an item, and a broken answer is not sent back.
      */
     private static final Set<String> PREFIX_FIELDS = Set.of("text", "name", "arguments_text");
 
@@ -29,9 +29,9 @@ final class Broken {
     /**
      * Returns checks on the content of a stream that broke.
      *
-     * <p>Blocks may be missing. Each received block must match one in the whole stream, in order, and its texts must be prefixes. An
-     * executable call must have its complete arguments, and no more of the client's calls may be executable than had ended. Text
-     * that had arrived should be kept.
+     * <p>Blocks may be missing. Each received block must match one in the whole stream, in order, and its texts must be
+     * prefixes. An executable call must have its complete arguments, and no more of the client's calls may be
+     * executable than had ended. Text that had arrived should be kept.
      */
     static List<Check> compare(Expectation expect, List<Block> content, Rules rules) {
         if (expect.content() == null || expect.partial() == null) return List.of();
@@ -57,8 +57,10 @@ final class Broken {
         boolean mayBeCut = executable.size() > ended;
         for (int i = 0; i < pairs.length; i++) {
             if (pairs[i] == Pairs.NONE) continue;
-            Stream<Check> ofBlock = compareBlock("content." + i + ".", aligned.expected().get(i), got.get(pairs[i]), rules.level());
-            ofBlock.map(check -> mayBeCut ? hideUnknownArguments(check) : check).forEach(checks::add);
+            ExpectedBlock block = aligned.expected().get(i);
+            compareBlock("content." + i + ".", block, got.get(pairs[i]), rules.level())
+                    .map(check -> mayBeCut ? hideUnknownArguments(check) : check)
+                    .forEach(checks::add);
         }
         String message = mayBeCut ? explainExecutable(executable, ended) : null;
         checks.add(Check.ofRule("content.complete_calls", rules.level(), message));
@@ -86,8 +88,9 @@ final class Broken {
 
     /** Returns the check that the text that had arrived is kept. */
     private static Check checkKeptText(List<Block> got, int arrived, Level level) {
-        int kept = got.stream().filter(block -> block.type() == TEXT).mapToInt(block -> Text.length(block.text())).sum();
-        String message = "%d characters of text had arrived before the break, but the content has only %d".formatted(arrived, kept);
+        Stream<Block> texts = got.stream().filter(block -> block.type() == TEXT);
+        int kept = texts.mapToInt(block -> Text.length(block.text())).sum();
+        String message = arrived + " characters of text had arrived before the break, but the content has only " + kept;
         return Check.ofRule("content.kept", level, kept < arrived ? message : null, Json.of(arrived), Json.of(kept));
     }
 
@@ -107,9 +110,9 @@ final class Broken {
                 .filter(type -> isSplit(type, aligned))
                 .collect(Collectors.toSet());
         List<Block> added = unpaired.stream().filter(block -> !split.contains(block.type())).toList();
-        String relation = added.isEmpty()
-                ? "are only parts of one in"
-                : added.stream().allMatch(block -> isElsewhere(block, missing)) ? "are at another place in" : "are not in";
+        boolean areElsewhere = added.stream().allMatch(block -> isElsewhere(block, missing));
+        String others = areElsewhere ? "are at another place in" : "are not in";
+        String relation = added.isEmpty() ? "are only parts of one in" : others;
         List<Block> shown = added.isEmpty() ? unpaired : added;
         String types = Content.list(shown.stream().map(block -> Names.of(block.type())));
         return "blocks that " + relation + " the complete stream: " + types;
@@ -149,8 +152,8 @@ final class Broken {
     }
 
     /**
-     * Returns a failed check on the arguments of a call without the expected value: nobody can know from a cut stream how they would
-     * have ended.
+     * Returns a failed check on the arguments of a call without the expected value: nobody can know from a cut stream
+     * how they would have ended.
      */
     private static Check hideUnknownArguments(Check check) {
         if (check.isPassed() || !check.path().endsWith(".tool_call.arguments")) return check;

@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
-import java.util.stream.IntStream;
 
 /** Puts received calls, and the signatures of calls and texts, where the expectation has them. */
 final class Calls {
@@ -22,12 +21,11 @@ final class Calls {
      * <p>Some libraries report such a signature as a thinking block without text before the block.
      */
     static Aligned returnSignatures(List<ExpectedBlock> expected, List<Block> received, Rules rules) {
-        boolean hasThoughts = expected.stream().anyMatch(block -> block.type() == BlockType.THINKING);
         List<Block> returned = new ArrayList<>();
         Block moved = null;
         int count = 0;
         for (Block block : received) {
-            if (isMoved(block, expected) || isAlone(block) && !hasThoughts && rules.mentions().contains(block.text("signature"))) {
+            if (isMoved(block, expected, rules.mentions())) {
                 moved = block;
                 count++;
                 continue;
@@ -40,24 +38,23 @@ final class Calls {
         return new Aligned(expected, returned, List.of(), count);
     }
 
-    /** Returns whether a block is the signature of a call or a text. */
-    private static boolean isMoved(Block block, List<ExpectedBlock> expected) {
-        return isAlone(block)
-                && expected.stream()
-                        .filter(other -> other.type() != BlockType.THINKING && other.get("signature") != null)
-                        .anyMatch(other -> other.allows("signature", block));
-    }
-
-    /** Returns whether a block is only a signature. A case need not name it, but then the stream must have it. */
-    private static boolean isAlone(Block block) {
-        return block.type() == BlockType.THINKING && !block.has("text") && !block.isRedacted() && block.has("signature");
+    /** Returns whether a block is only the signature of a call or a text. */
+    private static boolean isMoved(Block block, List<ExpectedBlock> expected, List<String> mentions) {
+        if (block.type() != BlockType.THINKING || block.isRedacted()) return false;
+        if (block.has("text") || !block.has("signature")) return false;
+        boolean isNamed = expected.stream()
+                .filter(other -> other.type() != BlockType.THINKING && other.get("signature") != null)
+                .anyMatch(other -> other.allows("signature", block));
+        // A case need not name the signature, but the stream has it. It may belong to any thought.
+        boolean hasThoughts = expected.stream().anyMatch(other -> other.type() == BlockType.THINKING);
+        return isNamed || !hasThoughts && mentions.contains(block.text("signature"));
     }
 
     /**
      * Returns the blocks with the calls in the order of the stream's ids.
      *
-     * <p>The calls that both sides have by id change places only among themselves. Nothing changes if the order was right, or if
-     * ids do not identify the calls.
+     * <p>The calls that both sides have by id change places only among themselves. Nothing changes if the order was
+     * right, or if ids do not identify the calls.
      */
     static Aligned order(Aligned aligned, Rules rules) {
         List<Block> received = aligned.received();
@@ -81,8 +78,11 @@ final class Calls {
         }
         if (ids.size() == expected.size()) return findEach(aligned.received(), ids::get);
         // If the case does not name each call by an id of its own, all calls must have ids that are in the stream.
-        boolean areSame = IntStream.range(0, Math.min(expected.size(), calls.size()))
-                .allMatch(i -> expected.get(i).allows("name", calls.get(i)) && expected.get(i).allows("arguments", calls.get(i)));
+        boolean areSame = true;
+        for (int i = 0; i < Math.min(expected.size(), calls.size()); i++) {
+            areSame &= expected.get(i).allows("name", calls.get(i));
+            areSame &= expected.get(i).allows("arguments", calls.get(i));
+        }
         if (calls.size() > expected.size() || areSame) return Map.of();
         Map<Integer, Integer> found = findEach(aligned.received(), id -> {
             int position = rules.mentions().indexOf(id);

@@ -16,7 +16,8 @@ final class Compared {
      *
      * @param raised whether the library raised an exception, which explains a group that is left out
      */
-    static Map<Capability, Boolean> find(Expectation expect, Outcome outcome, Claims claims, List<Check> checks, boolean raised) {
+    static Map<Capability, Boolean> find(
+            Expectation expect, Outcome outcome, Claims claims, List<Check> checks, boolean raised) {
         Map<Capability, Boolean> found = new TreeMap<>();
         Set<String> paths = checks.stream().map(Check::path).collect(Collectors.toSet());
         boolean isExpected = expect.expectsStatus(outcome.read("status"));
@@ -30,7 +31,8 @@ final class Compared {
             if (isCompared || isLeftOut) found.merge(capability, isCompared, Boolean::logicalOr);
         });
         // The content of a broken stream is compared without its signatures.
-        if (claims.has(Capability.SIGNATURES) && expect.partial() == null) findSignatures(expect, outcome, claims, checks, found);
+        boolean areJudged = claims.has(Capability.SIGNATURES) && expect.partial() == null;
+        if (areJudged) findSignatures(expect, outcome, claims, checks, found);
         return found;
     }
 
@@ -41,12 +43,13 @@ final class Compared {
             boolean mustBeSigned = block.get("signature") != null && !block.get("signature").matches(Json.NULL);
             if (mustBeSigned) signed.add(block.type());
         }
+        List<String> names = signed.stream().map(type -> "." + type.path("signature")).toList();
         boolean isCompared = checks.stream()
                 .filter(Compared::comparesValue)
-                .anyMatch(check -> signed.stream().anyMatch(type -> check.path().endsWith("." + type.path("signature"))));
+                .anyMatch(check -> names.stream().anyMatch(check.path()::endsWith));
         boolean isLeftOut = outcome.content().stream()
-                .anyMatch(block ->
-                        block.absent().contains("signature") && signed.contains(block.type()) && isJudged(block, claims));
+                .filter(block -> block.absent().contains("signature") && signed.contains(block.type()))
+                .anyMatch(block -> isJudged(block, claims));
         if (isCompared || isLeftOut) found.put(Capability.SIGNATURES, isCompared);
     }
 

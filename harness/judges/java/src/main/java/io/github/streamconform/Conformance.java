@@ -44,7 +44,9 @@ public final class Conformance {
         return new Conformance(Arrays.stream(suites).map(Path::of).toList());
     }
 
-    /** Says what the library exposes, by default all that streams can have. Cases that need anything else are left out. */
+    /**
+     * Says what the library exposes, by default all that streams can have. Cases that need anything else are left out.
+     */
     public Conformance claims(Capability... capabilities) {
         claims = EnumSet.noneOf(Capability.class);
         claims.addAll(List.of(capabilities));

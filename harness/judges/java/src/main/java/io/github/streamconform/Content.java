@@ -97,9 +97,10 @@ final class Content {
     static Check checkLength(Aligned aligned, Level level, String message) {
         JsonNode expected = Json.of(aligned.expected().size());
         JsonNode got = Json.of(aligned.received().size());
-        if (message != null || aligned.moved() == 0) return Check.ofRule("content.length", level, message, expected, got);
+        boolean isMoved = message == null && aligned.moved() > 0;
         String moved = "the signature of another block is reported as a thinking block without text";
-        return Check.ofRule("content.length", level.lower(Level.SHOULD), moved, expected, got);
+        Level judged = isMoved ? level.lower(Level.SHOULD) : level;
+        return Check.ofRule("content.length", judged, isMoved ? moved : message, expected, got);
     }
 
     /** Adds the provider's calls that are reported as the client's to a message about wrong blocks. */
@@ -136,8 +137,8 @@ final class Content {
     /**
      * Returns the check that a truncated or malformed call is not executable.
      *
-     * <p>It passes for both {@code complete: false} and {@code arguments: null}, whichever the case expects, because libraries use
-     * one or the other. A failure is reported for the leaf that the case expects.
+     * <p>It passes for both {@code complete: false} and {@code arguments: null}, whichever the case expects, because
+     * libraries use one or the other. A failure is reported for the leaf that the case expects.
      */
     private Check checkNotExecutable(String path, Leaf leaf, Block got, JsonNode value) {
         boolean isOfComplete = path.endsWith(".complete");
@@ -182,7 +183,10 @@ final class Content {
         return name.equals("complete") && got.get(name).isNull();
     }
 
-    /** Returns whether arguments have a text in some form: as it is, as JSON, or in an object. A custom tool's text is no JSON. */
+    /**
+     * Returns whether arguments have a text in some form: as it is, as JSON, or in an object. A custom tool's text is
+     * no JSON.
+     */
     private static boolean isTextIn(JsonNode arguments, Leaf text) {
         if (!(text instanceof Literally literal)) return true;
         List<JsonNode> forms = new ArrayList<>(List.of(literal.value()));

@@ -26,8 +26,8 @@ final class Decoder {
     /** The values that a key may have besides null. */
     private record Kind(String description, Predicate<JsonNode> accepts) {
         private static Kind oneOf(String... names) {
-            List<String> known = List.of(names);
-            return new Kind("one of " + String.join(", ", known), value -> value.isTextual() && known.contains(value.textValue()));
+            Predicate<JsonNode> accepts = value -> value.isTextual() && List.of(names).contains(value.textValue());
+            return new Kind("one of " + String.join(", ", names), accepts);
         }
     }
 
@@ -41,8 +41,7 @@ final class Decoder {
     private static final Kind LIST = new Kind("a list", JsonNode::isArray);
     private static final Kind COUNT = new Kind("a count", Decoder::isCount);
     private static final Pattern AMOUNT = Pattern.compile("-?[0-9]{1,15}(\\.[0-9]{1,30})?");
-    private static final Kind MONEY = new Kind(
-            "decimal text, such as \"0.002871\",", value -> value.isTextual() && AMOUNT.matcher(value.textValue()).matches());
+    private static final Kind MONEY = new Kind("decimal text, such as \"0.002871\",", Decoder::isMoney);
     private static final Kind STATUS = Kind.oneOf("complete", "incomplete", "error");
     private static final Kind EXECUTOR = Kind.oneOf("client", "provider");
     private static final Kind REASON =
@@ -145,7 +144,8 @@ final class Decoder {
     /** Returns whether a group is left out, or has none of its known keys. Null says that there is no value. */
     private static boolean isOmitted(JsonNode outcome, String name) {
         JsonNode group = outcome.path(name);
-        return group.isMissingNode() || group.isObject() && GROUPS.get(name).stream().noneMatch(key -> group.has(key.name()));
+        boolean hasKey = GROUPS.get(name).stream().anyMatch(key -> group.has(key.name()));
+        return group.isMissingNode() || group.isObject() && !hasKey;
     }
 
     private static Set<String> listAbsentPaths(JsonNode outcome) {
@@ -175,7 +175,7 @@ final class Decoder {
         String name = require(path + ".type", orNull(block.get("type")), TYPE).textValue();
         BlockType type = Names.find(BlockType.class, name);
         Map<String, JsonNode> values = readKeys(path + ".", block, BLOCKS.get(type));
-        DEFAULTS.getOrDefault(type, Map.of()).forEach((key, value) -> values.computeIfPresent(key, (k, v) -> v.isNull() ? value : v));
+        DEFAULTS.getOrDefault(type, Map.of()).forEach((key, value) -> values.replace(key, Json.NULL, value));
         if (values.containsKey("text")) require(path + ".text", values.get("text"), TEXT);
         JsonNode citations = values.getOrDefault("citations", Json.NULL);
         for (int i = 0; i < citations.size(); i++) {
@@ -190,7 +190,8 @@ final class Decoder {
         return group.isNull() ? group : Json.of(readKeys(name + ".", group, keys));
     }
 
-    private static Map<String, JsonNode> readKeys(String prefix, JsonNode entry, List<Key> keys) throws MalformedException {
+    private static Map<String, JsonNode> readKeys(String prefix, JsonNode entry, List<Key> keys)
+            throws MalformedException {
         Map<String, JsonNode> values = new LinkedHashMap<>();
         for (Key key : keys) values.put(key.name(), read(prefix + key.name(), entry.get(key.name()), key.kind()));
         return values;
@@ -209,6 +210,10 @@ final class Decoder {
 
     private static JsonNode orNull(JsonNode value) {
         return value == null ? Json.NULL : value;
+    }
+
+    private static boolean isMoney(JsonNode value) {
+        return value.isTextual() && AMOUNT.matcher(value.textValue()).matches();
     }
 
     private static boolean isCount(JsonNode value) {

@@ -38,7 +38,7 @@ record Delivery(JsonNode exchange, JsonNode pricing, int prefix, byte[] append, 
 
     Input makeInput(Case owner) {
         Map<String, String> headers = new TreeMap<>();
-        exchange.path("headers").fields().forEachRemaining(header -> headers.put(header.getKey(), header.getValue().textValue()));
+        Json.members(exchange.path("headers")).forEach(one -> headers.put(one.getKey(), one.getValue().textValue()));
         int status = exchange.get("status").intValue();
         JsonNode request = exchange.path("request").path("body");
         return new Input(owner.api(), owner.isStream(), status, headers, request, pricing, makeChunks());

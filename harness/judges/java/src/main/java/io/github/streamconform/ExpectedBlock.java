@@ -8,8 +8,8 @@ import java.util.Map;
 /** A content block that is expected, with a leaf for each field that is judged. */
 public record ExpectedBlock(BlockType type, Map<String, Leaf> fields) {
     static ExpectedBlock read(JsonNode block) {
-        return new ExpectedBlock(
-                Names.find(BlockType.class, block.get("type").textValue()), Expectation.readLeaves(block.get("fields")));
+        BlockType type = Names.find(BlockType.class, block.get("type").textValue());
+        return new ExpectedBlock(type, Expectation.readLeaves(block.get("fields")));
     }
 
     /** Returns the leaf of a field, or null. */

@@ -18,7 +18,8 @@ import java.util.function.Function;
 /** Compares what an outcome has outside its content: one check per judged leaf. */
 final class Fields {
     /** The fields that a client that raises may drop with the content. */
-    private static final Set<String> LOST_WITH_CONTENT = Set.of("usage", "cost", "model", "response_id", "continuation");
+    private static final Set<String> LOST_WITH_CONTENT =
+            Set.of("usage", "cost", "model", "response_id", "continuation");
 
     /** The counts that a library may include in its input, in the order of messages. */
     private static final List<String> CACHE_BUCKETS = List.of("usage.cache_read", "usage.cache_write");
@@ -36,7 +37,8 @@ final class Fields {
             JsonNode got = path.equals("echo") ? selectEcho(leaf, outcome.read(path)) : outcome.read(path);
             boolean isLost = tolerant && got.isNull() && LOST_WITH_CONTENT.contains(Claims.getGroup(path));
             Check check = checkLeaf(path, leaf, got, isLost ? rules.lowered() : rules.level());
-            checks.add(path.equals("usage.input") ? explainInput(check, expect.fields(), outcome, rules.claims()) : check);
+            boolean isInput = path.equals("usage.input");
+            checks.add(isInput ? explainInput(check, expect.fields(), outcome, rules.claims()) : check);
         });
         return checks;
     }

@@ -3,7 +3,9 @@ package io.github.streamconform;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
-/** Matches ids with patterns: {@code *} stands for one component of an id or a part of it, {@code **} for any number. */
+/**
+ * Matches ids with patterns: {@code *} stands for one component of an id or a part of it, {@code **} for any number.
+ */
 final class Glob {
     private static final Pattern PARTS = Pattern.compile("(\\*\\*)|(\\*)|[^*]+");
     private static final Pattern OLD_NAME = Pattern.compile("@recorded(?=[:.]|$)");
@@ -26,7 +28,9 @@ final class Glob {
         return OLD_NAME.matcher(id).replaceAll("@as-is");
     }
 
-    /** Returns whether a pattern selects a trial; one without {@code *} and {@code /} matches every id that contains it. */
+    /**
+     * Returns whether a pattern selects a trial; one without {@code *} and {@code /} matches every id that contains it.
+     */
     static boolean matches(String pattern, String id) {
         String updated = update(pattern);
         if (!updated.contains("*") && !updated.contains("/")) return id.contains(updated);

@@ -3,8 +3,8 @@ package io.github.streamconform;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
-import java.util.Collections;
 import java.io.SequenceInputStream;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 

@@ -96,7 +96,9 @@ final class Json {
     }
 
     private static boolean isSameNumber(JsonNode one, JsonNode other) {
-        if (one.isIntegralNumber() && other.isIntegralNumber()) return one.bigIntegerValue().equals(other.bigIntegerValue());
+        if (one.isIntegralNumber() && other.isIntegralNumber()) {
+            return one.bigIntegerValue().equals(other.bigIntegerValue());
+        }
         boolean areFinite = Double.isFinite(one.doubleValue()) && Double.isFinite(other.doubleValue());
         return areFinite
                 ? toDecimal(one).compareTo(toDecimal(other)) == 0
@@ -105,7 +107,8 @@ final class Json {
 
     /** Returns the exact value of a number, also if its binary value is not the decimal one that was written. */
     private static BigDecimal toDecimal(JsonNode number) {
-        return number.isIntegralNumber() ? new BigDecimal(number.bigIntegerValue()) : new BigDecimal(number.doubleValue());
+        if (number.isIntegralNumber()) return new BigDecimal(number.bigIntegerValue());
+        return new BigDecimal(number.doubleValue());
     }
 
     /** Returns whether two values are the same amount of money, as decimal text, or both null. */
@@ -153,7 +156,10 @@ final class Json {
         return isFraction ? formatFraction(value.doubleValue()) : value.asText();
     }
 
-    /** Returns a number with the fewest digits that identify it; as in Python, a small one has an exponent of two digits. */
+    /**
+     * Returns a number with the fewest digits that identify it; as in Python, a small one has an exponent of two
+     * digits.
+     */
     private static String formatFraction(double number) {
         BigDecimal exact = new BigDecimal(number);
         BigDecimal shortest = exact;

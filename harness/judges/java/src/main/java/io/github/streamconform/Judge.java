@@ -47,8 +47,8 @@ public final class Judge {
     /**
      * Returns the outcome with the error that an exception reports, unless the outcome already has one.
      *
-     * <p>The exception contains the provider's message, often with other text around it. The type and the status are attributes that
-     * only the parser can read, so they count as not exposed.
+     * <p>The exception contains the provider's message, often with other text around it. The type and the status are
+     * attributes that only the parser can read, so they count as not exposed.
      */
     private static Outcome readErrorOfException(Expectation expect, Outcome outcome, String raised) {
         boolean isJudged = expect.fields().keySet().stream().anyMatch(path -> path.startsWith("error."));

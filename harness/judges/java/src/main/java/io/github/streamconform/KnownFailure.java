@@ -101,7 +101,8 @@ record KnownFailure(
     Optional<Status> relate(Trial trial, Judgement judgement, Claims claims) {
         boolean isNamed = deliveries == null || deliveries.matcher(trial.name()).matches();
         if (!isNamed || !isAbout(trial.owner().id())) return Optional.empty();
-        List<Check> different = judgement.checks().stream().filter(check -> !check.isPassed() && covers(check)).toList();
+        List<Check> different =
+                judgement.checks().stream().filter(check -> !check.isPassed() && covers(check)).toList();
         Optional<Check> failed = different.stream()
                 .filter(check -> check.verdict() != Verdict.MAY)
                 .min(checks == null ? Comparator.comparing(Check::verdict) : (one, other) -> 0);

@@ -39,18 +39,18 @@ final class KnownFailures {
     /**
      * Reads a file.
      *
-     * @param implementation the name by which a file may be restricted to a library; the entries of other libraries are left out
+     * @param implementation the name by which a file may be restricted to a library; the entries of other libraries are
+     * left out
      */
     static KnownFailures read(Path path, String implementation) throws IOException {
         KnownFailures known = new KnownFailures(path.toString());
         try (Reader reader = Files.newBufferedReader(path)) {
             Map<String, Node> file = readKeys(new Yaml(new LoaderOptions()).compose(reader));
-            boolean isVersion1 = file.get("known-failures") instanceof ScalarNode version && version.getValue().equals("1");
-            if (!isVersion1 || !(file.get("entries") instanceof SequenceNode list)) {
+            if (!readText(file, "known-failures").equals("1") || !(file.get("entries") instanceof SequenceNode list)) {
                 throw new IOException(path + ": not a known-failures file, version 1");
             }
-            boolean isOfOther = file.get("implementation") instanceof ScalarNode name && !name.getValue().equals(implementation);
-            if (!isOfOther) list.getValue().forEach(known::add);
+            String name = readText(file, "implementation");
+            if (name.isEmpty() || name.equals(implementation)) list.getValue().forEach(known::add);
             return known;
         } catch (YAMLException | IllegalArgumentException error) {
             throw new IOException(path + ": " + error.getMessage(), error);
@@ -65,10 +65,15 @@ final class KnownFailures {
         return keys;
     }
 
+    private static String readText(Map<String, Node> keys, String name) {
+        return keys.get(name) instanceof ScalarNode scalar ? scalar.getValue() : "";
+    }
+
     private void add(Node node) {
         int line = node.getStartMark().getLine() + 1;
+        Map<String, Node> keys = readKeys(node);
         Map<String, String> texts = new HashMap<>();
-        readKeys(node).forEach((key, value) -> texts.put(key, value instanceof ScalarNode scalar ? scalar.getValue() : ""));
+        for (String key : keys.keySet()) texts.put(key, readText(keys, key));
         if (texts.containsKey("cause")) {
             causes++;
             return;
@@ -105,7 +110,8 @@ final class KnownFailures {
             counts.get(i).merge(status.get(), 1, Integer::sum);
             if (status.get() == Status.MATCHED) matched.add(entry);
             if (status.get() == Status.PASSING && stale.isEmpty()) {
-                stale = Optional.of("passes, but %s:%d lists it as known (%s)".formatted(path, entry.line(), entry.reason()));
+                String message = "passes, but %s:%d lists it as known (%s)";
+                stale = Optional.of(message.formatted(path, entry.line(), entry.reason()));
             }
         }
         return new Relation(matched, stale);
@@ -119,7 +125,8 @@ final class KnownFailures {
             List<String> problems = new ArrayList<>();
             explain(entry, counts.get(i)).ifPresent(problems::add);
             if (isUnmatched(entry, ids)) {
-                problems.add("unmatched: it matches nothing in the suite (was a case renamed?): fix the pattern or remove it");
+                String renamed = "(was a case renamed?): fix the pattern or remove it";
+                problems.add("unmatched: it matches nothing in the suite " + renamed);
             }
             if (entry.expires() != null && today.isAfter(entry.expires())) {
                 problems.add("expired: on " + entry.expires() + "; fix the failure or set a later date");
@@ -127,7 +134,8 @@ final class KnownFailures {
             entries.subList(0, i).stream()
                     .filter(entry::isDuplicateOf)
                     .findFirst()
-                    .ifPresent(first -> problems.add("duplicate: of the entry on line " + first.line() + "; remove one"));
+                    .map(first -> "duplicate: of the entry on line " + first.line() + "; remove one")
+                    .ifPresent(problems::add);
             String place = "%s:%d: `%s` ".formatted(path, entry.line(), entry.match());
             problems.forEach(problem -> messages.add(place + problem));
         }
@@ -145,7 +153,8 @@ final class KnownFailures {
         if (matched > 0 || counts.isEmpty()) return Optional.empty();
         if (!counts.containsKey(Status.MISMATCHED)) return Optional.of("stale: it is fixed: remove the entry");
         String failure = "`" + entry.verdict() + "`" + (entry.message().isEmpty() ? "" : " with this message");
-        return Optional.of("stale: it no longer has " + failure + ", but fails in a different way: update or remove the entry");
+        String advice = ", but fails in a different way: update or remove the entry";
+        return Optional.of("stale: it no longer has " + failure + advice);
     }
 
     private static boolean isUnmatched(KnownFailure entry, List<String> ids) {

@@ -2,6 +2,7 @@ package io.github.streamconform;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -33,7 +34,8 @@ record Outcome(Map<String, JsonNode> values, List<Block> content, Set<String> ab
     /** Returns the outcome with the error of an exception, of which only the message is known. */
     Outcome withError(String message) {
         Map<String, JsonNode> changed = new HashMap<>(values);
-        changed.put("error", JsonNodeFactory.instance.objectNode().putNull("type").put("message", message).putNull("status"));
+        ObjectNode error = JsonNodeFactory.instance.objectNode().putNull("type").putNull("status");
+        changed.put("error", error.put("message", message));
         Set<String> unknown = new HashSet<>(absent);
         unknown.addAll(List.of("error.type", "error.status"));
         Set<String> stillOmitted = new HashSet<>(omitted);

@@ -1,7 +1,5 @@
 package io.github.streamconform;
 
-import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -20,9 +18,9 @@ final class Pairs {
     /**
      * Returns for each expected block the place of the received block that matches it, or {@code NONE}.
      *
-     * <p>If both lists have the same types, blocks match by position, so that a wrong text is one difference, not a lost block and
-     * an extra block. Otherwise, the result is the in-order alignment with the most pairs of equal type; if there are several, it
-     * is the one with the most equal names, texts and arguments.
+     * <p>If both lists have the same types, blocks match by position, so that a wrong text is one difference, not a
+     * lost block and an extra block. Otherwise, the result is the in-order alignment with the most pairs of equal type;
+     * if there are several, it is the one with the most equal names, texts and arguments.
      */
     static int[] pair(List<ExpectedBlock> expected, List<Block> got) {
         boolean areSame = expected.stream().map(ExpectedBlock::type).toList()
@@ -68,8 +66,8 @@ final class Pairs {
     }
 
     /**
-     * Returns the similarity, 1 to 3, or 0 for blocks that cannot match: blocks of different types, and calls if one has the id of
-     * another, or is exactly another expected call ({@code isOther}).
+     * Returns the similarity, 1 to 3, or 0 for blocks that cannot match: blocks of different types, and calls if one
+     * has the id of another, or is exactly another expected call ({@code isOther}).
      */
     private static int rate(ExpectedBlock expected, Block got, Set<String> ids, boolean isOther) {
         if (expected.type() != got.type()) return 0;

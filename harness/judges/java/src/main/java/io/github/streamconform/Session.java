@@ -10,7 +10,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Judges the trials of a run, one at a time, and finds at its end what is wrong with the claims and the known failures. */
+/**
+ * Judges the trials of a run, one at a time, and finds at its end what is wrong with the claims and the known failures.
+ */
 final class Session {
     /** What a test says about a trial; {@code text} is empty for one that simply passes. */
     record Result(Kind kind, String text) {}
@@ -81,9 +83,10 @@ final class Session {
     synchronized String summarize(int unclaimed) {
         List<String> numbers = new ArrayList<>();
         for (Kind kind : Kind.values()) numbers.add(counts.getOrDefault(kind, 0) + " " + Names.of(kind));
-        String text = "%s; %d need what is not claimed, and did not run".formatted(String.join(", ", numbers), unclaimed);
+        String text = String.join(", ", numbers) + "; " + unclaimed + " need what is not claimed, and did not run";
         int causes = files.stream().mapToInt(KnownFailures::causes).sum();
-        return causes == 0 ? text : text + "; %d known failures are listed by cause, which only `conform run` knows".formatted(causes);
+        String note = "; " + causes + " known failures are listed by cause, which only `conform run` knows";
+        return causes == 0 ? text : text + note;
     }
 
     /** Returns what is wrong with the run as a whole, given the ids of all cases. */
@@ -91,8 +94,8 @@ final class Session {
         List<String> problems = new ArrayList<>();
         leftOut.forEach((claim, count) -> {
             if (compared.contains(claim)) return;
-            String message = "`%s` is claimed, but none of the %d trials that expect one compared a value; report it, or do not claim it";
-            problems.add(message.formatted(Names.of(claim), count));
+            String problem = "`%s` is claimed, but none of the %d trials that expect one compared a value";
+            problems.add(problem.formatted(Names.of(claim), count) + "; report it, or do not claim it");
         });
         files.forEach(known -> problems.addAll(known.listOutdated(ids, today)));
         return problems;

@@ -27,7 +27,8 @@ final class JsonTest {
 
     @Test
     void canonicalJsonHasSortedKeysAndOneFormOfEachNumber() {
-        String text = "{\"\uffff\": 1e22, \"\ud83d\ude00\": 1e-7, \"a\": [1.0, -0.0, 18446744073709551615, \"\u00e9\\n\\u0001\", 0.1, 1.25e-5]}";
+        String list = "[1.0, -0.0, 18446744073709551615, \"\u00e9\\n\\u0001\", 0.1, 1.25e-5]";
+        String text = "{\"\uffff\": 1e22, \"\ud83d\ude00\": 1e-7, \"a\": " + list + "}";
         String expected = "{\"a\":[1,0,18446744073709551615,\"\u00e9\\n\\u0001\",0.1,1.25e-05],"
                 + "\"\uffff\":10000000000000000000000,\"\ud83d\ude00\":1e-07}";
         assertEquals(expected, Json.formatCanonically(Made.json(text)));

@@ -43,7 +43,8 @@ final class JudgeAnswers {
         Set<Capability> claims = EnumSet.allOf(Capability.class);
         claims.removeIf(claim -> !names.contains(Names.of(claim)));
         Judgement judgement = Judge.judge(trials.get(id), answer, claims);
-        ObjectNode result = Json.MAPPER.createObjectNode().put("trial", id).put("verdict", Names.of(judgement.verdict()));
+        ObjectNode result = Json.MAPPER.createObjectNode().put("trial", id);
+        result.put("verdict", Names.of(judgement.verdict()));
         result.put("culprit", judgement.culprit() == null ? null : Names.of(judgement.culprit()));
         ArrayNode checks = result.putArray("checks");
         // Sorted, because a suite file does not have the order in which a spec names fields.

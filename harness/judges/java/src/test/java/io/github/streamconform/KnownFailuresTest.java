@@ -40,7 +40,8 @@ final class KnownFailuresTest {
     @Test
     void aListedFailureIsSkipped() throws Throwable {
         String known = "known failure: not fixed";
-        assertEquals(Map.of(Made.AS_IS, known, Made.BYTEWISE, known, Made.END, ""), run(Made::lose, "match: made-api/**, " + REST));
+        Map<String, String> results = run(Made::lose, "match: made-api/**, " + REST);
+        assertEquals(Map.of(Made.AS_IS, known, Made.BYTEWISE, known, Made.END, ""), results);
     }
 
     @Test
@@ -48,14 +49,16 @@ final class KnownFailuresTest {
         Map<String, String> covered = run(Made::lose, "match: \"made-api/**:content.*.text\", " + REST);
         assertEquals("known failure: not fixed", covered.get(Made.AS_IS));
         assertEquals("", covered.get(Made.END));
-        assertContains(run(Made::lose, "match: \"made-api/**:usage.input\", " + REST).get(Made.AS_IS), "content.0.text");
+        Map<String, String> other = run(Made::lose, "match: \"made-api/**:usage.input\", " + REST);
+        assertContains(other.get(Made.AS_IS), "content.0.text");
     }
 
     @Test
     void anEntryWithAnotherMessageDoesNotCoverAFailureAndIsOutOfDate() throws Throwable {
         Map<String, String> results = run(Made::lose, "match: made-api/**, message: \"status: \", " + REST);
         assertContains(results.get(Made.AS_IS), "content.0.text");
-        assertContains(results.get(Made.END), "known.yaml:3: `made-api/**` stale: it no longer has `fail` with this message");
+        String stale = "known.yaml:3: `made-api/**` stale: it no longer has `fail` with this message";
+        assertContains(results.get(Made.END), stale);
         String message = "message: 'content.0.text: expected \"Hello\", got', ";
         assertEquals("", run(Made::lose, "match: made-api/**, " + message + REST).get(Made.END));
     }
@@ -84,7 +87,8 @@ final class KnownFailuresTest {
     @Test
     void anEntryForACheckThatIsNeverMadeIsLeftAlone() throws Throwable {
         assertEquals("", run(Made::read, "match: \"made-api/**:usage.output\", " + REST).get(Made.END));
-        assertContains(run(Made::read, "match: \"made-api/**:usage.input\", " + REST).get(Made.END), "stale: it is fixed");
+        Map<String, String> ofMade = run(Made::read, "match: \"made-api/**:usage.input\", " + REST);
+        assertContains(ofMade.get(Made.END), "stale: it is fixed");
     }
 
     @Test
@@ -113,20 +117,21 @@ final class KnownFailuresTest {
 
     @Test
     void entriesByCauseAreOnlyCounted() throws Throwable {
-        Path path = Files.writeString(
-                folder.resolve("known.yaml"), "known-failures: 1\nentries:\n  - {cause: text-lost, api: made-api, trials: 2}\n");
+        String text = "known-failures: 1\nentries:\n  - {cause: text-lost, api: made-api, trials: 2}\n";
+        Path path = Files.writeString(folder.resolve("known.yaml"), text);
         assertEquals(1, KnownFailures.read(path, null).causes());
         assertContains(run(Made::lose, "cause: text-lost").get(Made.AS_IS), "content.0.text");
     }
 
     @Test
     void whatIsWrongWithAFileIsSaidWithItsLine() {
+        String start = "known-failures: 1\nentries:\n  - ";
         Map<String, String> problems = Map.of(
                 "entries: []\n", "not a known-failures file, version 1",
-                "known-failures: 1\nentries:\n  - {match: a, verdict: fail}\n", "line 3: no `issue`, no `reason`",
-                "known-failures: 1\nentries:\n  - {match: a, why: b, " + REST + "}\n", "line 3: unknown `why`",
-                "known-failures: 1\nentries:\n  - {match: a, expires: soon, " + REST + "}\n", "line 3: `expires` is no date: soon",
-                "known-failures: 1\nentries:\n  - {match: a, verdict: x, reason: b, issue: c}\n", "line 3: unknown verdict `x`",
+                start + "{match: a, verdict: fail}\n", "line 3: no `issue`, no `reason`",
+                start + "{match: a, why: b, " + REST + "}\n", "line 3: unknown `why`",
+                start + "{match: a, expires: soon, " + REST + "}\n", "line 3: `expires` is no date: soon",
+                start + "{match: a, verdict: x, reason: b, issue: c}\n", "line 3: unknown verdict `x`",
                 "known-failures: [", "while parsing a flow node");
         problems.forEach((text, expected) -> {
             IOException error = assertThrows(IOException.class, () -> conform(text).tests(Made::read));

@@ -22,8 +22,8 @@ final class Made {
     static final String SUITE =
             """
             {"suite": 1, "api": "made-api", "ordered_content": true, "cases": [
-              {"id": "made-api/text/greeting", "kind": "stream", "title": "A greeting", "why": "Hello is short.", "level": "must",
-               "capabilities": [], "spec": "made-api/text.yaml", "line": 3, "mentions": [],
+              {"id": "made-api/text/greeting", "kind": "stream", "title": "A greeting", "why": "Hello is short.",
+               "level": "must", "capabilities": [], "spec": "made-api/text.yaml", "line": 3, "mentions": [],
                "stream": {"request": {"body": {"model": "m"}}, "status": 200, "headers": {"a": "b"}, "body": "Hello"},
                "expect": {"fields": {"status": {"equals": "complete"}, "stop.reason": {"equals": "stop"},
                                      "usage.input": {"equals": 7}},
@@ -31,15 +31,16 @@ final class Made {
                "trials": [
                  {"name": "as-is", "level": "must", "set": "fast", "inputs": ["bytes", "http"], "cuts": [2]},
                  {"name": "bytewise", "level": "should", "set": "standard", "inputs": ["bytes"], "cuts": "every"},
-                 {"name": "cut.1", "level": "must", "set": "full", "inputs": ["bytes"], "prefix": 4, "append": "!", "cuts": [],
-                  "expect": {"fields": {"status": {"equals": "error"}}}},
+                 {"name": "cut.1", "level": "must", "set": "full", "inputs": ["bytes"], "prefix": 4, "append": "!",
+                  "cuts": [], "expect": {"fields": {"status": {"equals": "error"}}}},
                  {"name": "reset.1", "level": "must", "set": "fast", "inputs": ["http"], "prefix": 1, "cuts": []}]},
               {"id": "made-api/documents/greeting", "kind": "document", "title": "A document", "level": "must",
                "capabilities": ["documents"], "spec": "made-api/documents.yaml", "line": 3, "mentions": [],
                "stream": {"request": {"body": {}}, "status": 200, "headers": {}, "body": "{}"},
                "expect": {"fields": {"status": {"equals": "complete"}}, "content": []},
                "trials": [{"name": "as-is", "level": "must", "set": "fast", "inputs": ["bytes"], "cuts": []}]},
-              {"id": "made-api/requests/greeting", "kind": "request", "title": "A request", "level": "must", "capabilities": []}]}
+              {"id": "made-api/requests/greeting", "kind": "request", "title": "A request", "level": "must",
+               "capabilities": []}]}
             """;
 
     private Made() {}
