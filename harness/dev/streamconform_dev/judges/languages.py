@@ -33,6 +33,15 @@ CHECKERS: Final[Mapping[str, Checker]] = {
         (("cargo", "build", "--release", "--example", "judge_answers"),),
         ("target/release/examples/judge_answers",),
     ),
+    "java": Checker(
+        (("mvn", "--quiet", "--batch-mode", "test-compile", "dependency:copy-dependencies"),),
+        (
+            "java",
+            "-cp",
+            "target/classes:target/test-classes:target/dependency/*",
+            "io.github.streamconform.JudgeAnswers",
+        ),
+    ),
     "go": Checker((("go", "build", "-o", "judge-answers", "./cmd/judge-answers"),), ("./judge-answers",)),
 }
 

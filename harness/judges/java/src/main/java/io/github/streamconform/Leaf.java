@@ -8,6 +8,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** The expectation for one value: a literal or a matcher. */
@@ -165,9 +166,7 @@ public sealed interface Leaf {
             return new AnyOf(Json.items(leaf.get("any_of")).toList(), Json.items(leaf.path("prefer")).toList());
         }
         if (leaf.has("matches")) {
-            // As in Python: classes such as \w are those of Unicode, and only \n ends a line.
-            int flags = Pattern.UNICODE_CHARACTER_CLASS | Pattern.UNIX_LINES;
-            return new Matches(Pattern.compile(leaf.get("matches").textValue(), flags));
+            return new Matches(compile(leaf.get("matches").textValue()));
         }
         if (leaf.has("present")) return new Present(leaf.get("present").booleanValue());
         if (leaf.has("prefix_of")) return new PrefixOf(leaf.get("prefix_of").textValue());
@@ -175,6 +174,14 @@ public sealed interface Leaf {
         return new Digest(Json.items(leaf.get("digest"))
                 .map(part -> new Digest.Part(part.get(0).intValue(), part.get(1).textValue()))
                 .toList());
+    }
+
+    /** Compiles a pattern of Python: an odd brace is text, \w is that of Unicode, and only \n ends a line. */
+    private static Pattern compile(String pattern) {
+        Matcher parts = Pattern.compile("\\\\.|\\{\\d+(,\\d*)?\\}|\\{", Pattern.DOTALL).matcher(pattern);
+        String translated = parts.replaceAll(
+                part -> Matcher.quoteReplacement(part.group().equals("{") ? "\\{" : part.group()));
+        return Pattern.compile(translated, Pattern.UNICODE_CHARACTER_CLASS | Pattern.UNIX_LINES);
     }
 
     static Leaf of(Object value) {

@@ -56,6 +56,16 @@ final class JsonTest {
     }
 
     @Test
+    void aPatternIsReadAsInPython() {
+        Map<String, String> matching = Map.of("{", "a{", "^\\{a{2}[{]$", "{aa{", "^\\w$", "\u00e9", "^.$", "\u0085");
+        matching.forEach((pattern, text) -> {
+            Leaf leaf = Leaf.read(Json.of(Map.of("matches", pattern)));
+            assertTrue(leaf.matches(Json.of(text)), pattern);
+            assertFalse(leaf.matches(Json.of("-\n-")), pattern);
+        });
+    }
+
+    @Test
     void aDigestIsOfCharactersAndOfHalvesOfThem() {
         Leaf.Digest.Part part = Leaf.digest("\ud83d\ude00\ud83d");
         assertEquals(2, part.length());
