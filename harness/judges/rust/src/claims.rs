@@ -27,6 +27,8 @@ const OF_STREAMS: &[&str] = &[
     "stop",
     "raw_stop",
 ];
+/// The only other capability about streams and documents.
+const DOCUMENTS: &str = "documents";
 
 /// The capabilities that a client has. Only values of claimed groups are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +43,11 @@ impl Claims {
     /// Returns whether a capability is claimed.
     pub fn has(&self, capability: &str) -> bool {
         self.0.contains(capability)
+    }
+
+    /// Returns the first claim that is no capability of streams and documents.
+    pub(crate) fn find_unknown(&self) -> Option<&str> {
+        self.0.iter().map(String::as_str).find(|name| !OF_STREAMS.contains(name) && *name != DOCUMENTS)
     }
 
     /// Returns whether values at a path outside the content are compared.

@@ -13,6 +13,7 @@ use crate::{
 use serde::Deserialize;
 use serde_json::{json, Value};
 use std::{
+    any::Any,
     collections::{BTreeMap, BTreeSet},
     fmt,
 };
@@ -147,6 +148,8 @@ pub struct Judgement {
     pub checks: Vec<Check>,
     /// The claims of which the case expects a value, each with whether one was compared.
     pub compared: BTreeMap<String, bool>,
+    /// The client's error, if it returned one.
+    pub raised: Option<Raised>,
 }
 
 impl Judgement {
@@ -157,7 +160,19 @@ impl Judgement {
             culprit: Some(culprit).filter(|_| worst != Verdict::Pass),
             checks,
             compared,
+            raised: None,
         }
+    }
+
+    /// Returns the judgement on a client that panicked, which is a failure even if the stream is broken.
+    pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Judgement {
+        let text = panic
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        let message = format!("the client panicked: {}", escape_unprintable(text.unwrap_or("(no message)")));
+        let check = Check::of_rule("invariant.no-panic", Level::Must, Some(message));
+        Judgement::new(vec![check], Culprit::Implementation, BTreeMap::new())
     }
 
     /// Returns the checks that did not pass, worst first.

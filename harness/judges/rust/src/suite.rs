@@ -20,6 +20,8 @@ pub struct Suite {
     pub cases: Vec<Case>,
     /// Whether the API's messages record the order of text and calls.
     pub(crate) ordered: bool,
+    /// The ids of all cases, also of those that need more than bytes.
+    pub(crate) ids: Vec<String>,
 }
 
 /// One expectation, and the trials that deliver its stream in different ways.
@@ -186,7 +188,7 @@ impl Case {
     }
 }
 
-fn parse(text: &str) -> serde_json::Result<Suite> {
+pub(crate) fn parse(text: &str) -> serde_json::Result<Suite> {
     #[derive(Deserialize)]
     struct Document<'a> {
         suite: u32,
@@ -197,20 +199,22 @@ fn parse(text: &str) -> serde_json::Result<Suite> {
     }
     #[derive(Deserialize)]
     struct Head {
+        id: String,
         kind: String,
     }
     let document: Document<'_> = serde_json::from_str(text)?;
     if document.suite != 1 {
         return Err(serde_json::Error::custom("not a suite of version 1"));
     }
-    let mut cases = Vec::with_capacity(document.cases.len());
+    let (mut cases, mut ids) = (Vec::with_capacity(document.cases.len()), Vec::new());
     for case in document.cases {
         let head: Head = serde_json::from_str(case.get())?;
         if matches!(head.kind.as_str(), "stream" | "document") {
             cases.push(parse_case(case.get())?);
         }
+        ids.push(head.id);
     }
-    Ok(Suite { api: document.api, cases, ordered: document.ordered_content.unwrap_or(true) })
+    Ok(Suite { api: document.api, cases, ids, ordered: document.ordered_content.unwrap_or(true) })
 }
 
 fn parse_case(text: &str) -> serde_json::Result<Case> {
