@@ -31,6 +31,8 @@ TOOLS: Final[Mapping[str, tuple[Tool, ...]]] = {
     "biome": (Tool("node", MINIMUM_VERSIONS["node"]),),
     # Debian 12 has cargo 1.65 with rustc 1.63. rustc links with cc.
     "cargo": (Tool("cargo"), Tool("rustc", MINIMUM_VERSIONS["rust"]), Tool("cc")),
+    # The version that harness/judges/rust/Cargo.toml names.
+    "rust_judge": (Tool("cargo-clippy"), Tool("rustfmt"), Tool("rustc", "1.63"), Tool("cc")),
     "go": (Tool("go", MINIMUM_VERSIONS["go"], "version"),),
     # `-addext` is new in 1.1.1.
     "openssl": (Tool("openssl", "1.1.1", "version"),),

@@ -112,7 +112,7 @@ impl fmt::Display for Report {
                 let named =
                     trials[1..].iter().take(MAX_TRIALS).map(String::as_str).collect::<Vec<_>>().join(", ");
                 let more = if trials.len() > MAX_TRIALS + 1 { ", …" } else { "" };
-                writeln!(formatter, "  so do {} others: {named}{more}", trials.len() - 1)?;
+                writeln!(formatter, "  and {} like it: {named}{more}", trials.len() - 1)?;
             }
             writeln!(formatter)?;
         }

@@ -174,7 +174,7 @@ impl Case {
             None => (1..rest.len()).collect(),
         };
         let mut chunks: Vec<_> = starts.into_iter().rev().map(|start| rest.split_off(start)).collect();
-        chunks.push(rest);
+        chunks.extend(Some(rest).filter(|first| !first.is_empty()));
         chunks.reverse();
         Input {
             api: self.id.split('/').next().unwrap_or_default(),

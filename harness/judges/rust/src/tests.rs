@@ -85,7 +85,7 @@ tin-chat/text/moon@as-is
 #[test]
 fn strict_makes_warnings_failures() {
     let report = Run::new([make_suite()]).claims(["usage"]).strict().judge(read_wrongly).to_string();
-    assert!(report.contains("  so do 1 others: tin-chat/text/moon@whole\n"), "{report}");
+    assert!(report.contains("  and 1 like it: tin-chat/text/moon@whole\n"), "{report}");
 }
 
 #[test]
