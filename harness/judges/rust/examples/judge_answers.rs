@@ -10,7 +10,7 @@ use std::{
     error::Error,
     io::{self, BufRead, BufWriter, Write},
 };
-use streamconform::{judge, Answer, Claims, Culprit, Judgement, Raised, Suite};
+use streamconform::{judge, Answer, Check, Claims, Judgement, Raised, Suite};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let suites = env::args().skip(1).map(Suite::read).collect::<Result<Vec<_>, _>>()?;
@@ -40,19 +40,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn describe(id: &str, judgement: &Judgement) -> Value {
-    let checks = judgement.checks.iter().map(|check| {
-        let (level, verdict) = (check.level.to_string(), check.verdict.to_string());
-        json!({"path": check.path, "level": level, "verdict": verdict})
-    });
-    let culprit = judgement.culprit.map(|culprit| match culprit {
-        Culprit::Implementation => "implementation",
-        Culprit::Adapter => "adapter",
-    });
+    let describe =
+        |check: &Check| json!({"path": check.path, "level": check.level, "verdict": check.verdict});
     json!({
         "trial": id,
-        "verdict": judgement.verdict.to_string(),
-        "culprit": culprit,
-        "checks": checks.collect::<Vec<_>>(),
+        "verdict": judgement.verdict,
+        "culprit": judgement.culprit,
+        "checks": judgement.checks.iter().map(describe).collect::<Vec<_>>(),
         "compared": judgement.compared.iter().collect::<Vec<_>>(),
     })
 }

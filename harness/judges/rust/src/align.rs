@@ -2,6 +2,7 @@
 //! are put in the order of the stream.
 
 use crate::{
+    judge::Context,
     leaf::{hash_text, Leaf},
     outcome::{Block, Kind},
     value::NULL,
@@ -91,17 +92,6 @@ fn matches_or_absent(leaf: Option<&Leaf>, block: &Block, name: &str) -> bool {
     leaf.map_or(true, |leaf| leaf.matches(block.get(name), false))
 }
 
-/// What decides how blocks are aligned.
-#[derive(Clone, Copy)]
-pub(crate) struct Rules<'a> {
-    pub(crate) claims: &'a Claims,
-    /// Whether the API's messages record the order of text and calls.
-    pub(crate) ordered: bool,
-    pub(crate) mentions: &'a [String],
-    /// The fields that distinguish adjacent texts in this answer.
-    pub(crate) separators: &'a [&'static str],
-}
-
 /// The blocks to compare.
 pub(crate) struct Aligned {
     pub(crate) expected: Vec<ExpectedBlock>,
@@ -112,18 +102,20 @@ pub(crate) struct Aligned {
     pub(crate) moved: usize,
 }
 
-/// Returns both sides in one form; `named` are the blocks that the case names.
+/// Returns both sides in one form; `named` are the blocks that the case names, and `separators` the fields
+/// that distinguish adjacent texts in this answer.
 pub(crate) fn align<'a>(
     expected: impl Iterator<Item = &'a ExpectedBlock>,
     received: &[Block],
     named: &[ExpectedBlock],
-    rules: Rules<'_>,
+    context: Context<'_>,
+    separators: &[&str],
 ) -> Aligned {
-    let expected = normalize_expected(expected, &find_hidden(received), rules);
-    let received = normalize_received(received, named, rules);
-    let (received, moved) = return_signatures(&expected, received, rules.mentions);
+    let expected = normalize_expected(expected, &find_hidden(received), context, separators);
+    let received = normalize_received(received, named, context, separators);
+    let (received, moved) = return_signatures(&expected, received, context.mentions);
     let received = join_split_thoughts(&expected, received);
-    let (received, former_ids) = order_calls(&expected, received, rules.mentions);
+    let (received, former_ids) = order_calls(&expected, received, context.mentions);
     Aligned { expected, received, former_ids, moved }
 }
 
@@ -154,9 +146,10 @@ fn find_hidden(received: &[Block]) -> BTreeSet<&'static str> {
 fn normalize_expected<'a>(
     blocks: impl Iterator<Item = &'a ExpectedBlock>,
     hidden: &BTreeSet<&'static str>,
-    rules: Rules<'_>,
+    context: Context<'_>,
+    separators: &[&str],
 ) -> Vec<ExpectedBlock> {
-    let Rules { claims, ordered, separators, .. } = rules;
+    let Context { claims, ordered, .. } = context;
     let is_expected = |block: &ExpectedBlock| match block.kind {
         Kind::Text => !block.is("text", "") || (separators.contains(&"signature") && block.is_signed(claims)),
         Kind::Refusal => claims.has("refusals") && !block.is("text", ""),
@@ -194,8 +187,13 @@ fn normalize_expected<'a>(
     join_runs(kept, can_join, join_expected)
 }
 
-fn normalize_received(blocks: &[Block], named: &[ExpectedBlock], rules: Rules<'_>) -> Vec<Block> {
-    let Rules { claims, ordered, separators, .. } = rules;
+fn normalize_received(
+    blocks: &[Block],
+    named: &[ExpectedBlock],
+    context: Context<'_>,
+    separators: &[&str],
+) -> Vec<Block> {
+    let Context { claims, ordered, .. } = context;
     let has_kind = |kind: &Value| {
         named
             .iter()

@@ -1,8 +1,8 @@
 //! Compares an outcome with an expectation: one check per judged leaf.
 
 use crate::{
-    align::{self, Aligned, ExpectedBlock, Rules, JOINED_KINDS},
-    judge::Check,
+    align::{self, Aligned, ExpectedBlock, JOINED_KINDS},
+    judge::{Check, Context},
     leaf::Leaf,
     outcome::{Block, Kind, Outcome},
     pair::pair_blocks,
@@ -29,21 +29,6 @@ const LOST_WITH_CONTENT: &[&str] = &["usage", "cost", "model", "response_id", "c
 const MAX_ARGUMENTS: usize = 80;
 pub(crate) const MAX_LISTED: usize = 12;
 
-/// The parts of a judgement that do not change while one answer is compared.
-#[derive(Clone, Copy)]
-pub(crate) struct Context<'a> {
-    pub(crate) claims: &'a Claims,
-    pub(crate) level: Level,
-    pub(crate) ordered: bool,
-    pub(crate) mentions: &'a [String],
-}
-
-impl<'a> Context<'a> {
-    pub(crate) fn rules(&self, separators: &'a [&'static str]) -> Rules<'a> {
-        Rules { claims: self.claims, ordered: self.ordered, mentions: self.mentions, separators }
-    }
-}
-
 /// Returns a check for every leaf that is judged. Broken content is compared by `compare_partial` instead.
 pub(crate) fn compare_outcome(expect: &Expectation, outcome: &Outcome, context: Context<'_>) -> Vec<Check> {
     let tolerant = may_lose_content(expect, outcome);
@@ -66,7 +51,7 @@ pub(crate) fn compare_outcome(expect: &Expectation, outcome: &Outcome, context: 
     }
     if let (Some(content), None) = (&expect.content, &expect.partial) {
         let separators = align::find_separators(content, &outcome.content, context.claims);
-        let aligned = align::align(content.iter(), &outcome.content, content, context.rules(&separators));
+        let aligned = align::align(content.iter(), &outcome.content, content, context, &separators);
         checks.extend(check_call_order(&aligned, context.level));
         compare_content(&aligned, content, context, tolerant, &mut checks);
     }

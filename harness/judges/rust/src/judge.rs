@@ -2,7 +2,7 @@
 
 use crate::{
     claims::find_compared,
-    compare::{compare_outcome, escape_unprintable, Context},
+    compare::{compare_outcome, escape_unprintable},
     leaf::Leaf,
     outcome::{Kind, Outcome},
     partial::compare_partial,
@@ -10,7 +10,7 @@ use crate::{
     value::to_json,
     Claims,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use std::{
     any::Any,
@@ -19,7 +19,7 @@ use std::{
 };
 
 /// How strict a check is, from strictest to loosest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// A difference is a failure.
@@ -39,16 +39,13 @@ impl Level {
 
 impl fmt::Display for Level {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(match self {
-            Level::Must => "must",
-            Level::Should => "should",
-            Level::May => "may",
-        })
+        self.serialize(formatter)
     }
 }
 
 /// The result of a check or of a trial, worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// A value differs, or a rule is broken.
     Fail,
@@ -58,17 +55,6 @@ pub enum Verdict {
     May,
     /// Everything that was judged is right.
     Pass,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(match self {
-            Verdict::Fail => "fail",
-            Verdict::Warn => "warn",
-            Verdict::May => "may",
-            Verdict::Pass => "pass",
-        })
-    }
 }
 
 /// One comparison in a trial.
@@ -129,7 +115,8 @@ fn failed_verdict(level: Level) -> Verdict {
 }
 
 /// Who is responsible for a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Culprit {
     /// The client.
     Implementation,
@@ -221,6 +208,17 @@ impl<E: fmt::Display> From<Result<Value, E>> for Answer {
             Answer::from,
         )
     }
+}
+
+/// What decides how one answer is compared.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub(crate) claims: &'a Claims,
+    pub(crate) level: Level,
+    /// Whether the API's messages record the order of text and calls.
+    pub(crate) ordered: bool,
+    /// The ids and signatures in the stream, in the order in which they are first mentioned.
+    pub(crate) mentions: &'a [String],
 }
 
 /// Judges the answer to a trial for a client with these claims.

@@ -11,20 +11,25 @@ use std::{
 };
 
 /// A glob for ids such as `api/topic/case@delivery:check`; `*` matches one component or part of one, `**` any number.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "String")]
 pub(crate) struct Pattern {
+    text: String,
     case: Regex,
     delivery: Option<Regex>,
     check: Option<Regex>,
 }
 
-impl Pattern {
-    pub(crate) fn parse(pattern: &str) -> Pattern {
-        let (subject, check) = pattern.split_once(':').map_or((pattern, None), |(a, b)| (a, Some(b)));
+impl From<String> for Pattern {
+    fn from(text: String) -> Pattern {
+        let (subject, check) = text.split_once(':').map_or((text.as_str(), None), |(a, b)| (a, Some(b)));
         let (case, delivery) = subject.split_once('@').map_or((subject, None), |(a, b)| (a, Some(b)));
-        Pattern { case: compile(case), delivery: delivery.map(compile), check: check.map(compile) }
+        let (case, delivery, check) = (compile(case), delivery.map(compile), check.map(compile));
+        Pattern { text, case, delivery, check }
     }
+}
 
+impl Pattern {
     /// Returns whether the pattern, without its check, matches a trial.
     pub(crate) fn matches(&self, trial_id: &str) -> bool {
         let (case, delivery) = trial_id.split_once('@').unwrap_or((trial_id, ""));
@@ -37,50 +42,38 @@ impl Pattern {
 }
 
 fn compile(glob: &str) -> Regex {
-    let many = glob.split("**").map(|part| {
-        let parts: Vec<_> = part.split('*').map(regex::escape).collect();
-        parts.join("[^/@:.]*")
-    });
-    let glob = many.collect::<Vec<_>>().join(".*");
+    let one = |part: &str| part.split('*').map(regex::escape).collect::<Vec<_>>().join("[^/@:.]*");
+    let glob = glob.split("**").map(one).collect::<Vec<_>>().join(".*");
     Regex::new(&format!("^(?s:{glob})$")).expect("everything but the wildcards is escaped")
 }
 
-/// The known failures in a file, as `conform run --known-failures` reads it.
-#[derive(Debug)]
-pub struct KnownFailures {
-    path: String,
-    entries: Vec<Entry>,
-}
+/// Known failures, from files that `conform run --known-failures` reads too.
+#[derive(Debug, Default)]
+pub struct KnownFailures(Vec<Entry>);
 
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
     known_failures: u32,
     implementation: Option<String>,
     #[serde(rename = "scope")]
     _scope: Option<Value>,
-    entries: Vec<Entry>,
+    entries: Vec<Value>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
     #[serde(rename = "match")]
-    pattern: Option<String>,
-    verdict: Option<String>,
+    pattern: Pattern,
+    verdict: String,
     message: Option<String>,
     reason: String,
     issue: String,
     expires: Option<String>,
-    cause: Option<String>,
-    #[serde(rename = "api")]
-    _api: Option<String>,
-    #[serde(rename = "trials")]
-    _trials: Option<u32>,
-    #[serde(rename = "example")]
-    _example: Option<String>,
+    /// The file and the line.
     #[serde(skip)]
-    line: usize,
+    place: String,
 }
 
 /// How a trial relates to an entry that names it.
@@ -91,7 +84,7 @@ enum Status {
     Passing,
     /// It fails in another way.
     Mismatched,
-    /// The only difference is at level `may`, or the check may not have been made.
+    /// The only difference is at level `may`.
     Inconclusive,
 }
 
@@ -99,117 +92,111 @@ impl KnownFailures {
     /// Reads a file.
     ///
     /// Entries by `cause` cover nothing here, because only the reports of `conform run` find causes: list the trials
-    /// by `match`.
+    /// by `match`. A file for one `implementation` is about a value of `--impl`, and counts as empty.
     pub fn read(path: impl AsRef<Path>) -> io::Result<KnownFailures> {
         let path = path.as_ref().display().to_string();
         let text = fs::read_to_string(&path)?;
-        let fail = |message: String| io::Error::new(io::ErrorKind::InvalidData, format!("{path}: {message}"));
-        let mut file: File = serde_yaml::from_str(&text).map_err(|error| fail(error.to_string()))?;
+        let fail = |place: &str, problem: &str| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("{place}: {problem}"))
+        };
+        let file: File = serde_yaml::from_str(&text).map_err(|error| fail(&path, &error.to_string()))?;
         if file.known_failures != 1 {
-            return Err(fail("not a file of known failures, version 1".to_owned()));
+            return Err(fail(&path, "not a file of known failures, version 1"));
         }
-        for (entry, line) in file.entries.iter_mut().zip(find_lines(&text)) {
-            entry.line = line;
-            let is_pattern = entry.pattern.is_some() && entry.verdict.is_some();
-            if is_pattern == entry.cause.is_some() {
-                return Err(fail(format!("line {line}: an entry has `match` and `verdict`, or a `cause`")));
+        let is_pattern = |(entry, _): &(Value, usize)| entry.get("cause").is_none();
+        let parse = |(entry, line): (Value, usize)| {
+            let place = format!("{path}:{line}");
+            match serde_json::from_value::<Entry>(entry) {
+                Ok(entry) => Ok(Entry { place, ..entry }),
+                Err(error) => Err(fail(&place, &error.to_string())),
             }
-        }
-        // An entry for one implementation is about a value of `--impl`.
-        file.entries.retain(|entry| entry.pattern.is_some() && file.implementation.is_none());
-        Ok(KnownFailures { path, entries: file.entries })
+        };
+        let entries = file.entries.into_iter().zip(find_lines(&text)).filter(is_pattern).map(parse);
+        let entries = entries.collect::<Result<_, _>>()?;
+        Ok(if file.implementation.is_none() { KnownFailures(entries) } else { KnownFailures::default() })
+    }
+
+    pub(crate) fn extend(&mut self, others: KnownFailures) {
+        self.0.extend(others.0);
     }
 
     /// Returns the reasons of the entries that cover every failure of a trial, or None.
     pub(crate) fn find_reason(&self, trial_id: &str, judgement: &Judgement, strict: bool) -> Option<String> {
         let is_failure =
             |check: &&Check| check.verdict == Verdict::Fail || (strict && check.verdict == Verdict::Warn);
+        let is_matched = |entry: &&Entry| entry.status(trial_id, judgement) == Some(Status::Matched);
         let failed: Vec<_> = judgement.checks.iter().filter(is_failure).collect();
-        let matched: Vec<_> = self
-            .entries
-            .iter()
-            .filter(|entry| entry.status(trial_id, judgement) == Some(Status::Matched))
-            .map(|entry| (entry.glob(), format!("{} ({})", entry.reason, entry.issue)))
-            .collect();
-        let is_listed = |check: &&Check| matched.iter().any(|(glob, _)| glob.has_check(&check.path));
-        let reasons: Vec<_> = matched.iter().map(|(_, reason)| reason.as_str()).collect();
-        (!failed.is_empty() && failed.iter().all(is_listed)).then(|| reasons.join("; "))
+        let matched: Vec<_> = self.0.iter().filter(is_matched).collect();
+        let is_listed = |check: &&Check| matched.iter().any(|entry| entry.pattern.has_check(&check.path));
+        let reasons = matched.iter().map(|entry| format!("{} ({})", entry.reason, entry.issue));
+        let is_known = !failed.is_empty() && failed.iter().all(is_listed);
+        is_known.then(|| reasons.collect::<Vec<_>>().join("; "))
     }
 
     /// Returns a message about each entry that is out of date.
     pub(crate) fn list_outdated(&self, judged: &[(&str, Judgement)], suites: &[Suite]) -> Vec<String> {
         let today = format_today();
         let mut messages = Vec::new();
-        for (i, entry) in self.entries.iter().enumerate() {
-            let mut add = |message: String| {
-                let pattern = entry.pattern.as_deref().unwrap_or_default();
-                messages.push(format!("{}:{}: `{pattern}` {message}", self.path, entry.line));
-            };
-            let of_trials =
-                judged.iter().filter_map(|(trial_id, judgement)| entry.status(trial_id, judgement));
-            if let Some(problem) = explain_statuses(&of_trials.collect::<Vec<_>>()) {
-                add(problem);
-            }
-            if entry.is_unmatched(suites) {
-                add(
-                    "matches nothing in the suite (was a case renamed?): fix the pattern or remove the entry"
-                        .into(),
-                );
-            }
-            if let Some(expires) = entry.expires.as_ref().filter(|expires| **expires < today) {
-                add(format!("expired on {expires}: fix the failure or set a later date"));
-            }
-            if let Some(first) = self.entries[..i].iter().find(|first| first.key() == entry.key()) {
-                add(format!("is a duplicate of the entry on line {}: remove one", first.line));
-            }
+        for (i, entry) in self.0.iter().enumerate() {
+            let statuses: Vec<_> =
+                judged.iter().filter_map(|(trial_id, judgement)| entry.status(trial_id, judgement)).collect();
+            let unmatched = entry.is_unmatched(suites).then(|| {
+                "matches nothing in the suite (was a case renamed?): fix the pattern or remove the entry"
+                    .to_owned()
+            });
+            let expired = entry.expires.as_ref().filter(|expires| **expires < today);
+            let expired = expired.map(|day| format!("expired on {day}: fix the failure or set a later date"));
+            let first = self.0[..i].iter().find(|first| first.key() == entry.key());
+            let duplicate = first.map(|first| format!("is a duplicate of {}: remove one", first.place));
+            let problems = [explain_statuses(&statuses), unmatched, expired, duplicate].into_iter().flatten();
+            messages.extend(problems.map(|text| format!("{}: `{}` {text}", entry.place, entry.pattern.text)));
         }
         messages
     }
 }
 
 impl Entry {
-    fn key(&self) -> [Option<&str>; 3] {
-        [self.pattern.as_deref(), self.verdict.as_deref(), self.message.as_deref()]
-    }
-
-    fn glob(&self) -> Pattern {
-        Pattern::parse(self.pattern.as_deref().unwrap_or_default())
+    fn key(&self) -> (&str, &str, &Option<String>) {
+        (&self.pattern.text, &self.verdict, &self.message)
     }
 
     fn status(&self, trial_id: &str, judgement: &Judgement) -> Option<Status> {
-        let glob = self.glob();
         // Nothing here finds hangs, and an outcome that a test makes has no adapter error.
-        if self.verdict.as_deref() != Some("fail") || !glob.matches(trial_id) {
+        if self.verdict != "fail" || !self.pattern.matches(trial_id) {
             return None;
         }
-        let failed: Vec<_> =
-            judgement.failed().into_iter().filter(|check| glob.has_check(&check.path)).collect();
-        if let Some(worst) = failed.first().filter(|check| check.verdict != Verdict::May) {
-            let has_message =
-                self.message.as_ref().map_or(true, |start| worst.to_string().starts_with(start));
-            return Some(if has_message { Status::Matched } else { Status::Mismatched });
-        }
-        if !failed.is_empty() {
-            return Some(Status::Inconclusive);
-        }
-        if glob.check.is_none() {
-            return Some(Status::Passing);
-        }
-        if judgement.checks.iter().any(|check| check.path == "invariant.outcome-schema") {
-            return Some(Status::Mismatched);
-        }
-        judgement.checks.iter().any(|check| glob.has_check(&check.path)).then_some(Status::Passing)
+        let named: Vec<_> =
+            judgement.checks.iter().filter(|check| self.pattern.has_check(&check.path)).collect();
+        let is_failed = |check: &&&Check| matches!(check.verdict, Verdict::Fail | Verdict::Warn);
+        let mut failed = named.iter().filter(is_failed).peekable();
+        Some(if failed.peek().is_some() {
+            // Any of them, because the members of a suite's file have no order: `conform run` looks at the first.
+            let start = self.message.as_deref().unwrap_or_default();
+            let has_message = failed.any(|check| check.to_string().starts_with(start));
+            if has_message {
+                Status::Matched
+            } else {
+                Status::Mismatched
+            }
+        } else if named.iter().any(|check| check.verdict == Verdict::May) {
+            Status::Inconclusive
+        } else if !named.is_empty() {
+            Status::Passing
+        } else if judgement.checks.iter().any(|check| check.path == "invariant.outcome-schema") {
+            Status::Mismatched
+        } else {
+            return None;
+        })
     }
 
     /// Returns whether no case of these suites has an id that the entry matches.
     fn is_unmatched(&self, suites: &[Suite]) -> bool {
-        let pattern = self.pattern.as_deref().unwrap_or_default();
-        let api = pattern.split('/').next().unwrap_or_default();
+        let Pattern { text, case, .. } = &self.pattern;
+        let api = text.split('/').next().unwrap_or_default();
         let mut of_api = suites.iter().filter(|suite| suite.api == api).peekable();
         // Cases about behavior are in no file.
-        let is_known = of_api.peek().is_some() && !pattern.starts_with(&format!("{api}/behavior/"));
-        let glob = self.glob();
-        is_known && !of_api.any(|suite| suite.ids.iter().any(|id| glob.case.is_match(id)))
+        let is_known = of_api.peek().is_some() && !text.starts_with(&format!("{api}/behavior/"));
+        is_known && !of_api.any(|suite| suite.ids.iter().any(|id| case.is_match(id)))
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::{
     align::{align, find_mislabeled, Aligned, ExpectedBlock},
     compare::{
-        add_mislabeled, block_path, check_call_order, check_leaf, check_length, format_call, Context,
+        add_mislabeled, block_path, check_call_order, check_leaf, check_length, format_call,
         MARKED_UNFINISHED, MAX_LISTED,
     },
-    judge::Check,
+    judge::{Check, Context},
     leaf::Leaf,
     outcome::{Block, Kind},
     pair::pair_blocks,
@@ -35,7 +35,7 @@ pub(crate) fn compare_partial(expect: &Expectation, content: &[Block], context: 
     let has_calls = content.iter().any(Block::is_call);
     let whole = named.iter().filter(|block| block.kind != Kind::Other && (has_calls || !block.is_call()));
     let calls: Vec<_> = named.iter().filter(|block| block.is_call()).cloned().collect();
-    let aligned = align(whole, content, &calls, context.rules(&[]));
+    let aligned = align(whole, content, &calls, context, &[]);
     let (expected, got) = (&aligned.expected, &aligned.received);
     let pairs = pair_blocks(expected, got);
     let mislabeled = find_mislabeled(named, expected, got);

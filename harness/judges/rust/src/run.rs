@@ -21,7 +21,7 @@ use std::{
 pub struct Run {
     suites: Vec<Suite>,
     claims: Claims,
-    known_failures: Vec<KnownFailures>,
+    known_failures: KnownFailures,
     set: Set,
     level: Level,
     selected: Vec<Pattern>,
@@ -42,7 +42,7 @@ impl Run {
         Run {
             suites: suites.into_iter().collect(),
             claims: Claims::all_of_streams(),
-            known_failures: Vec::new(),
+            known_failures: KnownFailures::default(),
             set: Set::Standard,
             level: Level::May,
             selected: Vec::new(),
@@ -67,7 +67,7 @@ impl Run {
     /// Adds known failures.
     #[must_use]
     pub fn known_failures(mut self, known: KnownFailures) -> Run {
-        self.known_failures.push(known);
+        self.known_failures.extend(known);
         self
     }
 
@@ -89,7 +89,7 @@ impl Run {
     /// before.
     #[must_use]
     pub fn select(mut self, glob: &str) -> Run {
-        self.selected.push(Pattern::parse(glob));
+        self.selected.push(glob.to_owned().into());
         self
     }
 
@@ -179,11 +179,7 @@ impl Run {
         let judgements = in_parallel(&judged, |selected| self.judge_trial(selected, read));
         let mut expected = BTreeMap::new();
         for (selected, judgement) in judged.iter().zip(&judgements) {
-            let mut reasons = self
-                .known_failures
-                .iter()
-                .filter_map(|known| known.find_reason(&selected.trial.id, judgement, self.strict));
-            let reason = reasons.next();
+            let reason = self.known_failures.find_reason(&selected.trial.id, judgement, self.strict);
             for (claim, is_compared) in &judgement.compared {
                 let (count, any) = expected.entry(claim).or_insert((0, false));
                 // What the project has listed is not held against the claim.
@@ -198,9 +194,7 @@ impl Run {
         }));
         let by_id: Vec<_> =
             judged.iter().map(|selected| selected.trial.id.as_str()).zip(judgements).collect();
-        for known in &self.known_failures {
-            report.problems.extend(known.list_outdated(&by_id, &self.suites));
-        }
+        report.problems.extend(self.known_failures.list_outdated(&by_id, &self.suites));
         report
     }
 
