@@ -32,7 +32,7 @@ CHANGES = {
     "compared": "line['compared'].append(['cost', True])",
     "checks": "line['checks'] += line['checks'][:1]",
     "status": "line['checks'] = [check for check in line['checks'] if check['path'] != 'status']",
-    "content.*.text": "[check.update(level='may') for check in line['checks'] if '.text' in check['path']]",
+    "content.*.tool_call.name": "[c.update(level='may') for c in line['checks'] if '.name' in c['path']]",
     "made.up": "line['checks'].append({'path': 'made.up', 'level': 'must', 'verdict': 'pass'})",
 }
 """By the group of the difference, what a checker does wrong."""

@@ -29,6 +29,7 @@ from streamconform.model.case import (
 from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf, Present
 from streamconform.model.request import (
     Alternative,
+    Contains,
     Exactly,
     Fields,
     Items,
@@ -122,6 +123,8 @@ def read_wanted(entry):
             return JsonText(read_value(value))
         case "same_as", {"same_as": path}:
             return SameAs(path)
+        case "contains", {"contains": text}:
+            return Contains(text)
         case "members", {"members": members}:
             return Fields({name: read_wanted(member) for name, member in members.items()})
         case "items", {"items": items}:

@@ -27,6 +27,7 @@ from streamconform.model.cassette import Cassette
 from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf, Present
 from streamconform.model.request import (
     Alternative,
+    Contains,
     Exactly,
     Fields,
     Items,
@@ -340,6 +341,8 @@ def export_wanted(expected: Wanted) -> Json:
             return {"json": value}
         case SameAs(path):
             return {"same_as": path}
+        case Contains(text):
+            return {"contains": text}
         case Fields(fields):
             return {"members": {name: export_wanted(member) for name, member in fields.items()}}
         case Items(items):

@@ -10,7 +10,7 @@ from streamconform.run.workers import count_default_workers
 from streamconform.suite.build import COMMON
 from streamconform.suite.selection import SelectionSettings, find_sources
 from streamconform_dev.artifact import group_cases, write_suite
-from streamconform_dev.judges.files import write_answers
+from streamconform_dev.judges.files import record_answers, write_answers
 
 
 @click.command("export-suite")
@@ -28,6 +28,7 @@ def command(folder: Path, *, answers: bool, workers: int | None) -> None:
     for api, cases in group_cases(find_sources(SelectionSettings())):
         paths = [write_suite(api, cases, folder)]
         if answers and api != COMMON:
-            paths.append(write_answers(api, cases, folder, workers or count_default_workers()))
+            recorded = record_answers(cases, workers or count_default_workers())
+            paths.append(write_answers(api, recorded, folder))
         for path in paths:
             click.echo(f"{path.name}  {path.stat().st_size} bytes")

@@ -17,7 +17,7 @@ from streamconform.run.workers import count_default_workers
 from streamconform.suite.selection import SelectionSettings, find_sources
 from streamconform_dev.artifact import group_cases, write_suite
 from streamconform_dev.judges.check import Difference, check_answers
-from streamconform_dev.judges.files import read_answers, write_answers
+from streamconform_dev.judges.files import read_answers, record_answers, write_answers
 from streamconform_dev.judges.languages import CHECKERS, FOLDER, build_checker
 
 MAX_SHOWN = 10
@@ -67,7 +67,8 @@ def command(
             for api, cases in group_cases(find_sources(SelectionSettings())):
                 if api in selected:
                     write_suite(api, cases, folder)
-                    write_answers(api, cases, folder, workers or count_default_workers(), full=full)
+                    recorded = record_answers(cases, workers or count_default_workers(), full=full)
+                    write_answers(api, recorded, folder)
         found = sum(
             _check(name, program, place, folder, selected) for name, (program, place) in programs.items()
         )

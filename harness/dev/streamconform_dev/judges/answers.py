@@ -44,11 +44,18 @@ def encode_line(value: Json) -> bytes:
 
 
 def expand_covered(cases: Iterable[AnyCase], *, full: bool) -> Iterator[Trial]:
-    """Yield the trials that a judge in another language covers: those whose bytes it can hand over."""
-    deliveries = DELIVERY_SETS["full" if full else "standard"]
-    for trial in expand(cases, deliveries, "bytes", SEED, "all" if full else "one"):
+    """Yield the trials that a judge in another language covers: those whose bytes it can hand over.
+
+    Without `full`, one fault of each kind breaks a stream.
+    """
+    for trial in expand(cases, DELIVERY_SETS["full"], "bytes", SEED, "all" if full else "one"):
         if isinstance(trial, Trial) and trial.transport == "http" and "bytes" in supported_inputs(trial):
             yield trial
+
+
+def encode_judged(trial: Trial, answered: AnsweredTrial) -> bytes:
+    """Return the line of a file of answers: an answer, and what a judge must find in it."""
+    return encode_line(answered.serialize() | {"expected": judge_answer(trial, answered)})
 
 
 def judge_answer(trial: Trial, answer: AnsweredTrial) -> Json:

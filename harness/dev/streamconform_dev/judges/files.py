@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.model.case import AnyCase, Case
-from streamconform_dev.judges.answers import encode_line, expand_covered, judge_answer
+from streamconform_dev.judges.answers import encode_judged, expand_covered
 from streamconform_dev.judges.record import record_case
 from streamconform_dev.selftest.execute import raise_timed_out
 
@@ -20,10 +20,14 @@ _CASES: Final[list[Case]] = []
 """In a worker, the cases, which it inherits from the parent process."""
 
 
-def record_answers(cases: Sequence[Case], workers: int, *, full: bool = False) -> Iterator[bytes]:
-    """Yield a line for each distinct answer to the trials of `cases`, with what a judge must find in it."""
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), _start_worker, (cases,)) as pool:
-        for lines in pool.map(partial(_record, full=full), range(len(cases))):
+def record_answers(cases: Iterable[AnyCase], workers: int, *, full: bool = False) -> Iterator[bytes]:
+    """Yield a line for each distinct answer to the trials of `cases`, with what a judge must find in it.
+
+    Without `full`, it is a sample, the same on every machine.
+    """
+    streams = [case for case in cases if isinstance(case, Case)]
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), _start_worker, (streams,)) as pool:
+        for lines in pool.map(partial(_record, full=full), range(len(streams))):
             yield from lines
 
 
@@ -34,24 +38,15 @@ def _start_worker(cases: Sequence[Case]) -> None:
 
 def _record(position: int, *, full: bool) -> list[bytes]:
     trials = [*expand_covered(_CASES[position : position + 1], full=full)]
-    return [
-        encode_line(answered.serialize() | {"expected": judge_answer(trial, answered)})
-        for trial, answered in record_case(trials, full=full)
-    ]
+    return [encode_judged(trial, answered) for trial, answered in record_case(trials, full=full)]
 
 
-def write_answers(
-    api: str, cases: Iterable[AnyCase], folder: Path, workers: int, *, full: bool = False
-) -> Path:
-    """Write the answers to the `cases` of an API into `folder`, and return the path.
-
-    Without `full`, a seeded sample of the answers is recorded, the same on every machine.
-    """
+def write_answers(api: str, lines: Iterable[bytes], folder: Path) -> Path:
+    """Write the lines of answers of an API into `folder`, and return the path."""
     path = folder / f"answers-{api}.jsonl.gz"
-    recorded = record_answers([case for case in cases if isinstance(case, Case)], workers, full=full)
     # Without name and time, like the suite.
     with path.open("wb") as file, gzip.GzipFile("", "wb", 9, file, 0) as compressed:
-        compressed.writelines(recorded)
+        compressed.writelines(lines)
     return path
 
 

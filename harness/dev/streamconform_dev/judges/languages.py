@@ -25,7 +25,10 @@ class Checker(Struct, frozen=True):
 
 
 CHECKERS: Final[Mapping[str, Checker]] = {
-    "typescript": Checker((("npm", "ci"), ("npm", "run", "build")), ("node", "dist/checker.js")),
+    "typescript": Checker(
+        (("npm", "install", "--ignore-scripts", "--no-package-lock"), ("npm", "run", "build")),
+        ("node", "dist/checker.js"),
+    ),
     "rust": Checker(
         (("cargo", "build", "--release", "--example", "judge_answers"),),
         ("target/release/examples/judge_answers",),
