@@ -1,7 +1,7 @@
 //! The expectation for one value: a literal or a matcher.
 
 use crate::value::{is_equal, is_equal_amount, to_canonical_json};
-use regex::{Regex, RegexBuilder};
+use regex::{Captures, Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use sha2::{Digest as _, Sha256};
@@ -111,13 +111,20 @@ fn has_match(pattern: &str, text: &str) -> bool {
     }
     PATTERNS.with(|patterns| {
         let mut patterns = patterns.borrow_mut();
-        let regex = patterns
-            .entry(pattern.to_owned())
-            .or_insert_with(|| RegexBuilder::new(pattern).size_limit(PATTERN_SIZE).build().ok());
+        let regex = patterns.entry(pattern.to_owned()).or_insert_with(|| {
+            RegexBuilder::new(&escape_braces(pattern)).size_limit(PATTERN_SIZE).build().ok()
+        });
         regex.as_ref().map_or(false, |regex| {
             regex.is_match(text) || text.strip_suffix('\n').map_or(false, |text| regex.is_match(text))
         })
     })
+}
+
+/// Escapes each brace that begins no repetition: in other languages, it stands for itself.
+fn escape_braces(pattern: &str) -> String {
+    let braces = Regex::new(r"\\.|\{(\d+(,\d*)?\})?").expect("the pattern is right");
+    let escape = |found: &Captures<'_>| if &found[0] == "{" { r"\{".into() } else { found[0].to_owned() };
+    braces.replace_all(pattern, escape).into_owned()
 }
 
 fn has_digest(parts: &[(usize, String)], got: &Value) -> bool {

@@ -1,8 +1,8 @@
 //! What the recorded answers of `conform dev judges` cannot show: known failures, selection, messages, chunks.
 
 use crate::{
-    suite, value::is_equal, Answer, Check, Culprit, Input, KnownFailures, Level, Raised, Run, Set, Suite,
-    Verdict,
+    leaf::Leaf, suite, value::is_equal, Answer, Check, Culprit, Input, KnownFailures, Level, Raised, Run,
+    Set, Suite, Verdict,
 };
 use serde_json::{json, Value};
 use std::{convert::Infallible, env, fs, process};
@@ -244,6 +244,20 @@ fn numbers_are_equal_by_value() {
     ];
     for (one, other, expected) in pairs {
         assert_eq!(is_equal(&one, &other), expected, "{one} {other}");
+    }
+}
+
+#[test]
+fn patterns_match_as_in_python() {
+    for (pattern, text, expected) in [
+        ("^ab$", "ab\n", true),
+        ("^ab$", "ab\nc", false),
+        ("{", "{}", true),
+        (r"^a{2}\{$", "aa{", true),
+        ("^[A-Za-z]{140000}$", &"x".repeat(140_000), true),
+    ] {
+        let leaf: Leaf = serde_json::from_value(json!({ "matches": pattern })).expect("a leaf");
+        assert_eq!(leaf.matches(&text.into(), false), expected, "{pattern}");
     }
 }
 
