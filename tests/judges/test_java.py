@@ -18,7 +18,7 @@ from ..bundled_suite import cases
 from .answers import record_sample
 from .java_packages import JARS, REPOSITORY
 
-pytestmark = pytest.mark.java_judge
+pytestmark = [pytest.mark.java_judge, pytest.mark.slow]
 
 SOURCE = ROOT / "harness/judges/java"
 LINE_WIDTH = 120

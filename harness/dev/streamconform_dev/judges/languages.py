@@ -34,15 +34,6 @@ CHECKERS: Final[Mapping[str, Checker]] = {
         (("cargo", "build", "--release", "--example", "judge_answers"),),
         ("target/release/examples/judge_answers",),
     ),
-    "java": Checker(
-        (("mvn", "--quiet", "--batch-mode", "test-compile", "dependency:copy-dependencies"),),
-        (
-            "java",
-            "-cp",
-            "target/classes:target/test-classes:target/dependency/*",
-            "io.github.streamconform.JudgeAnswers",
-        ),
-    ),
     "go": Checker((("go", "build", "-o", "judge-answers", "./cmd/judge-answers"),), ("./judge-answers",)),
     "java": Checker(
         (("mvn", "-q", "test-compile", "dependency:copy-dependencies", "-DoutputDirectory=target/lib"),),

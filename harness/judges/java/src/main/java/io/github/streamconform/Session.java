@@ -85,8 +85,8 @@ final class Session {
         for (Kind kind : Kind.values()) numbers.add(counts.getOrDefault(kind, 0) + " " + Names.of(kind));
         String text = String.join(", ", numbers) + "; " + unclaimed + " need what is not claimed, and did not run";
         int causes = files.stream().mapToInt(KnownFailures::causes).sum();
-        String note = "; " + causes + " known failures are listed by cause, which only `conform run` knows";
-        return causes == 0 ? text : text + note;
+        String listed = "; " + Text.count(causes, "known failure") + " listed by cause, which only `conform run` knows";
+        return causes == 0 ? text : text + listed;
     }
 
     /** Returns what is wrong with the run as a whole, given the ids of all cases. */

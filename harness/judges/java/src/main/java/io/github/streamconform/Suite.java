@@ -1,5 +1,6 @@
 package io.github.streamconform;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.BufferedInputStream;
 import java.io.IOException;
@@ -10,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.zip.GZIPInputStream;
+import java.util.zip.ZipException;
 
 /**
  * Every trial of one API whose bytes a parser can be given.
@@ -23,7 +25,7 @@ public record Suite(String api, List<Trial> trials, List<String> ids) {
     public static Suite read(Path path) throws IOException {
         try (InputStream file = new GZIPInputStream(new BufferedInputStream(Files.newInputStream(path)))) {
             return of(Json.MAPPER.readTree(file));
-        } catch (IOException | IllegalArgumentException error) {
+        } catch (JsonProcessingException | ZipException | IllegalArgumentException error) {
             throw new IOException(path + ": " + error.getMessage(), error);
         }
     }

@@ -35,6 +35,8 @@ final class JudgeAnswers {
 
     private static JsonNode judge(Map<String, Trial> trials, JsonNode line) {
         String id = line.get("trial").textValue();
+        Trial trial = trials.get(id);
+        if (trial == null) throw new IllegalArgumentException("no trial " + id + " in the suite files");
         JsonNode given = line.get("answer");
         String raised = given.path("raised").path("message").textValue();
         Answer answer = new Answer(given.get("outcome"), raised == null ? null : new Exception(raised));
@@ -42,7 +44,7 @@ final class JudgeAnswers {
         // A client may claim more than streams and documents.
         Set<Capability> claims = EnumSet.allOf(Capability.class);
         claims.removeIf(claim -> !names.contains(Names.of(claim)));
-        Judgement judgement = Judge.judge(trials.get(id), answer, claims);
+        Judgement judgement = Judge.judge(trial, answer, claims);
         ObjectNode result = Json.MAPPER.createObjectNode().put("trial", id);
         result.put("verdict", Names.of(judgement.verdict()));
         result.put("culprit", judgement.culprit() == null ? null : Names.of(judgement.culprit()));
