@@ -18,6 +18,7 @@ import click
 from msgspec.structs import replace
 
 from streamconform._version import __version__
+from streamconform.adapters.build import run_build
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.preflight import make_connections
 from streamconform.apis import APIS, NAMES
@@ -169,6 +170,7 @@ def _judge(given: FuzzOptions, settings: ProjectSettings) -> Exit:
 
     started = time.monotonic()
     console = make_console(sys.stdout)
+    run_build(settings.build, settings.impl, options.print_note)
     connections = make_connections(settings.impl)
     apis = given.api or NAMES
     out = Path(given.out)
