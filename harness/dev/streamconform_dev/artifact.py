@@ -21,11 +21,13 @@ from msgspec.structs import asdict
 from streamconform._version import __version__
 from streamconform.apis import APIS
 from streamconform.judge.judge import find_needed_capabilities
+from streamconform.judge.mentions import index_mentions
 from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Case, Counts, Expectation, RoundTripCase
 from streamconform.model.cassette import Cassette
 from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf, Present
 from streamconform.model.request import (
     Alternative,
+    Contains,
     Exactly,
     Fields,
     Items,
@@ -41,6 +43,7 @@ from streamconform.model.trial import (
     FAULT_SETS,
     FAULTS_OVER_HTTP,
     SAMPLED,
+    VARIANTS,
     AnyTrial,
     Behavior,
     Call,
@@ -86,6 +89,7 @@ def build_document(api: str, cases: Iterable[AnyCase]) -> Json:
         "api": api,
         "streamconform": __version__,
         "rules": RULES,
+        **({"ordered_content": APIS[api].ordered_content} if api in APIS else {}),
         # Behavior is not exported: only a server sees it.
         "cases": [_export_case(case) for case in cases if not isinstance(case, BehaviorCase)],
     }
@@ -128,6 +132,7 @@ def _export_case(case: Case | CallCase | RoundTripCase) -> Json:
                 "stream": _export_stream(case),
                 "expect": _export_expectation(case.expect),
                 "trials": _export_trials(case),
+                "mentions": [*index_mentions(case.api, case.cassette.body)],
                 **({} if case.pricing is None else {"pricing": case.pricing}),
             }
         case RoundTripCase():
@@ -230,6 +235,10 @@ def _export_trial(trial: AnyTrial, which: DeliverySet) -> Json:
         entry["transport"] = trial.transport
     if isinstance(trial, RoundTrip):
         return entry | {"answers": [*map(_export_delivery, trial.answers)]}
+    if trial.delivery in VARIANTS:
+        mentions = [*index_mentions(trial.case.api, trial.body)]
+        if mentions != [*index_mentions(trial.case.api, trial.case.cassette.body)]:
+            entry["mentions"] = mentions
     if trial.derived is not None:
         entry["expect"] = _export_expectation(trial.derived)
     if is_fault(trial.delivery):
@@ -329,6 +338,8 @@ def export_wanted(expected: Wanted) -> Json:
             return {"json": value}
         case SameAs(path):
             return {"same_as": path}
+        case Contains(text):
+            return {"contains": text}
         case Fields(fields):
             return {"members": {name: export_wanted(member) for name, member in fields.items()}}
         case Items(items):
