@@ -12,4 +12,5 @@ INSTALL: Final = f"pip install {SOURCE}"
 def format_install(extra: str) -> str:
     """Return the line that installs streamconform with the optional dependencies `extra`."""
     origin = "" if SOURCE == "streamconform" else f" @ {SOURCE}"
-    return f"pip install 'streamconform[{extra}]{origin}'"
+    requirement = f"streamconform[{extra}]{origin}"
+    return f"pip install '{requirement}'"

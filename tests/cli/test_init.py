@@ -262,6 +262,14 @@ def test_the_template_for_node_reports_the_innermost_frame_in_a_file(project, ca
     assert reported is None if where is None else re.fullmatch(where, reported)
 
 
+def test_the_messages_of_a_program_in_thirty_lines_follow_the_protocol():
+    page = (ROOT / "docs/adapters.md").read_text("utf-8")
+    section = page.partition("\n### A program in thirty lines\n")[2].partition("\n### ")[0]
+    messages = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", section, re.DOTALL)]
+    assert [message["op"] for message in messages] == ["hello", "run", "result", "result"]
+    assert [find_problems("protocol.v1", message, message["op"]) for message in messages] == [()] * 4
+
+
 def test_known_failures_are_in_the_published_form(package):
     package.run("init")
     text = (package.folder / KNOWN).read_text("utf-8")
