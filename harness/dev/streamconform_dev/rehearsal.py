@@ -13,7 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from streamconform.apis import NAMES
+from streamconform.suite.selection import SelectionSettings, find_sources
+from streamconform_dev.artifact import group_cases, write_suite
 from streamconform_dev.checkout import ROOT
+from streamconform_dev.go_module import MODULE, VERSION
+from streamconform_dev.judges.files import record_answers, write_answers
 
 SHOWN: Final = 2000
 """The number of characters of a failed command's output to show."""
@@ -32,8 +36,8 @@ class RehearsalError(Exception):
 class Package:
     """A package of a release: commands, which run without a shell after the fields in braces are filled in.
 
-    `{python}` and `{conform}` are those of the checkout, `{out}` is the folder for the built files, and
-    `{file}` are the built files.
+    `{python}` and `{conform}` are those of the checkout, `{out}` is the folder for the built files, `{file}`
+    are the built files, and `{judges}` is the command that compares a judge with the judge in Python.
     """
 
     folder: str = "."
@@ -48,7 +52,11 @@ class Package:
     """What the last command prints, at least."""
 
 
-PACKAGES: Final[Mapping[str, Package]] = {
+SAME: Final = "checker: 0 differences in "
+JUDGED: Final = "ollama-chat"
+"""The API whose recorded answers show that a judge works: the smallest suite."""
+CASES: Final = 3
+_ALL: Final[Mapping[str, Package]] = {
     "wheel": Package(
         build=("{python} -m build --outdir {out}",),
         files="*.whl",
@@ -63,6 +71,39 @@ PACKAGES: Final[Mapping[str, Package]] = {
         use=(f"{{python}} -I -c {shlex.quote(COUNT_CASES)} {{file}}",),
         printed=f"{len(NAMES) + 1} suites with ",
     ),
+    "npm": Package(
+        folder="harness/judges/typescript",
+        build=(
+            "npm install --ignore-scripts --no-audit --no-fund --no-package-lock",
+            "npm pack --pack-destination {out}",
+        ),
+        files="*.tgz",
+        install=("npm init --yes", "npm install --no-audit --no-fund {file}"),
+        use=("{judges} 'node node_modules/streamconform/dist/checker.js'",),
+        printed=SAME,
+    ),
+    "crate": Package(
+        folder="harness/judges/rust",
+        build=("cargo package --allow-dirty --no-verify --target-dir {out}",),
+        files="package/*.crate",
+        install=(
+            "tar --extract --strip-components 1 --file {file}",
+            "cargo build --example judge_answers --target-dir target",
+        ),
+        use=("{judges} target/debug/examples/judge_answers",),
+        printed=SAME,
+    ),
+    "go": Package(
+        folder="harness/judges/go",
+        build=("{python} -m streamconform_dev.go_module {out}",),
+        files="**/*.zip",
+        install=(
+            ("env GOPROXY=file://{out},direct GONOSUMDB=github.com/streamconform GOBIN={project} "
+            f"go install {MODULE}/cmd/judge-answers@{VERSION}"),
+        ),
+        use=("{judges} ./judge-answers",),
+        printed=SAME,
+    ),
     "image": Package(
         build=(
             "docker build --quiet --file Containerfile --tag streamconform-rehearsal .",
@@ -74,7 +115,8 @@ PACKAGES: Final[Mapping[str, Package]] = {
         printed="No failures: ",
     ),
 }
-"""Each package of a release."""
+PACKAGES: Final = {name: package for name, package in _ALL.items() if (ROOT / package.folder).is_dir()}
+"""Each package of a release whose source is in the checkout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +136,9 @@ def rehearse(package: Package, out: Path, project: Path) -> Rehearsed:
         "python": shlex.quote(sys.executable),
         "conform": f"{shlex.quote(sys.executable)} -m streamconform",
         "out": shlex.quote(str(out)),
+        "project": shlex.quote(str(project)),
     }
+    fields["judges"] = f"{fields['conform']} dev judges answers --api {JUDGED} --checker"
     times = [time.monotonic()]
     _run_all(package.build, fields, ROOT / package.folder)
     times.append(time.monotonic())
@@ -103,6 +147,8 @@ def rehearse(package: Package, out: Path, project: Path) -> Rehearsed:
         raise RehearsalError(f"the build made no `{package.files}`")
     fields["file"] = shlex.join(map(str, files))
     _run_all(package.install, fields, project)
+    if package.printed == SAME:
+        _record_answers(project / "answers")
     times.append(time.monotonic())
     printed = _run_all(package.use, fields, project)
     times.append(time.monotonic())
@@ -110,6 +156,14 @@ def rehearse(package: Package, out: Path, project: Path) -> Rehearsed:
         raise RehearsalError(f"`{package.use[-1]}` does not print `{package.printed}`:\n{printed[-SHOWN:]}")
     built, installed, used = (end - start for start, end in pairwise(times))
     return Rehearsed(files, (built, installed, used))
+
+
+def _record_answers(folder: Path) -> None:
+    """Write the suite of `JUDGED`, and the answers to its first cases, into `folder`."""
+    for api, cases in group_cases(find_sources(SelectionSettings())):
+        if api == JUDGED:
+            write_suite(api, cases, folder)
+            write_answers(api, record_answers(cases[:CASES], 1), folder)
 
 
 def _run_all(commands: tuple[str, ...], fields: Mapping[str, str], folder: Path) -> str:
