@@ -22,6 +22,7 @@ from streamconform_peers.table import PEERS
 
 from . import cpu_times
 from .bundled_suite import NIGHTLY
+from .judges.go_packages import YAML
 from .optional_tools import TOOLS, describe_problem
 
 # The speed of generating and judging examples depends on the machine, not on the code. `make test` runs the
@@ -46,6 +47,7 @@ CHECKS: dict[str, Callable[[], str | None]] = {
     "biome": lambda: None if (ROOT / "node_modules/.installed").exists() else "`make lint` did not find npm",
     "linux": lambda: None if sys.platform == "linux" else "not Linux",
     "peers": lambda: None if all(map(is_installed, SDKS)) else f"no {' or '.join(SDKS)}",
+    "go_judge": lambda: None if YAML.is_dir() else "no golang-gopkg-yaml.v3-dev",
     "installed": lambda: None if any(map(is_installed, PEERS)) else "no peer is installed",
     "engine": lambda: None if all(map(importlib.util.find_spec, ENGINE)) else f"no {' or '.join(ENGINE)}",
 }

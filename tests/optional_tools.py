@@ -41,6 +41,8 @@ TOOLS: Final[Mapping[str, tuple[Tool, ...]]] = {
     # Debian 12 has cargo 1.65 with rustc 1.63. rustc links with cc.
     "cargo": (Tool("cargo"), Tool("rustc", KITS["rust"].minimum), Tool("cc")),
     "go": (Tool("go", KITS["go"].minimum, "version"),),
+    # The version that harness/judges/go/go.mod names.
+    "go_judge": (Tool("go", "1.19", "version"), Tool("gofmt")),
     # `-addext` is new in 1.1.1.
     "openssl": (Tool("openssl", "1.1.1", "version"),),
     # `-std=c17` is new in GCC 8. Clang before 11 calls itself 4.2.1 here.

@@ -98,8 +98,10 @@ _ALL: Final[Mapping[str, Package]] = {
         build=("{python} -m streamconform_dev.go_module {out}",),
         files="**/*.zip",
         install=(
-            ("env GOPROXY=file://{out},direct GONOSUMDB=github.com/streamconform GOBIN={project} "
-            f"go install {MODULE}/cmd/judge-answers@{VERSION}"),
+            (
+                "env GOPROXY=file://{out},direct GONOSUMDB=github.com/streamconform GOBIN={project} "
+                f"go install {MODULE}/cmd/judge-answers@{VERSION}"
+            ),
         ),
         use=("{judges} ./judge-answers",),
         printed=SAME,
