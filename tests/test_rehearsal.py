@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from streamconform_dev.rehearsal import Package, RehearsalError, rehearse
+from streamconform_dev.rehearsal import PACKAGES, Package, RehearsalError, rehearse
+
+from .optional_tools import MAVEN_REPOSITORY
 
 MADE = Package(
     build=("cp README.md {out}",),
@@ -17,11 +19,40 @@ MADE = Package(
 )
 
 
+MARKERS = {"npm": "typescript", "crate": "rust_judge", "go": "go_judge", "jar": "java_judge"}
+JUDGES = [
+    pytest.param(name, marks=getattr(pytest.mark, marker))
+    for name, marker in MARKERS.items()
+    if name in PACKAGES
+]
+CRATES = "/usr/share/cargo/registry"
+CARGO = f'[source.crates-io]\nreplace-with = "debian"\n[source.debian]\ndirectory = "{CRATES}"\n'
+MAVEN = f"<settings><localRepository>{MAVEN_REPOSITORY}</localRepository><offline>true</offline></settings>\n"
+
+
 @pytest.fixture
 def folders(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "project").mkdir()
     return tmp_path / "out", tmp_path / "project"
+
+
+@pytest.fixture
+def debian(tmp_path, monkeypatch):
+    """Let Cargo and Maven use Debian's packages."""
+    for name, text in (("cargo/config.toml", CARGO), (".m2/settings.xml", MAVEN)):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    monkeypatch.setenv("CARGO_HOME", str(tmp_path / "cargo"))
+    monkeypatch.setenv("CARGO_NET_OFFLINE", "true")
+    monkeypatch.setenv("MAVEN_OPTS", f"-Duser.home={tmp_path}")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("debian")
+@pytest.mark.parametrize("name", JUDGES)
+def test_a_judge_is_built_installed_and_finds_what_ours_finds(name, folders):
+    assert rehearse(PACKAGES[name], *folders).files
 
 
 def test_the_files_are_installed_and_used_in_the_project(folders):

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from streamconform._version import __version__
 from streamconform.apis import NAMES
 from streamconform.suite.selection import SelectionSettings, find_sources
 from streamconform_dev.artifact import group_cases, write_suite
@@ -36,8 +37,9 @@ class RehearsalError(Exception):
 class Package:
     """A package of a release: commands, which run without a shell after the fields in braces are filled in.
 
-    `{python}` and `{conform}` are those of the checkout, `{out}` is the folder for the built files, `{file}`
-    are the built files, and `{judges}` is the command that compares a judge with the judge in Python.
+    `{python}` and `{conform}` are those of the checkout, `{judges}` compares a judge with that in Python,
+    `{out}` is the folder for the built files, `{file}` are those files, `{work}` is a folder for others, and
+    `{project}` is the empty folder in which they are installed.
     """
 
     folder: str = "."
@@ -84,8 +86,11 @@ _ALL: Final[Mapping[str, Package]] = {
     ),
     "crate": Package(
         folder="harness/judges/rust",
-        build=("cargo package --allow-dirty --no-verify --target-dir {out}",),
-        files="package/*.crate",
+        build=(
+            "cargo package --allow-dirty --no-verify --target-dir {work}",
+            f"cp {{work}}/package/streamconform-{__version__}.crate {{out}}",
+        ),
+        files="*.crate",
         install=(
             "tar --extract --strip-components 1 --file {file}",
             "cargo build --example judge_answers --target-dir target",
@@ -104,6 +109,22 @@ _ALL: Final[Mapping[str, Package]] = {
             ),
         ),
         use=("{judges} ./judge-answers",),
+        printed=SAME,
+    ),
+    "jar": Package(
+        folder="harness/judges/java",
+        build=(
+            "mvn -q -DskipTests package dependency:copy-dependencies -DoutputDirectory={work}",
+            f"cp target/streamconform-{__version__}.jar {{out}}",
+        ),
+        files="*.jar",
+        install=("cp -R {work} libraries", "cp {file} libraries"),
+        use=(
+            (
+                "{judges} 'java -cp libraries/* "
+                f"{ROOT}/harness/judges/java/src/test/java/io/github/streamconform/JudgeAnswers.java'"
+            ),
+        ),
         printed=SAME,
     ),
     "image": Package(
@@ -139,6 +160,7 @@ def rehearse(package: Package, out: Path, project: Path) -> Rehearsed:
         "conform": f"{shlex.quote(sys.executable)} -m streamconform",
         "out": shlex.quote(str(out)),
         "project": shlex.quote(str(project)),
+        "work": shlex.quote(str(project.parent / "work")),
     }
     fields["judges"] = f"{fields['conform']} dev judges answers --api {JUDGED} --checker"
     times = [time.monotonic()]
