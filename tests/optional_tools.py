@@ -59,7 +59,7 @@ TOOLS: Final[Mapping[str, tuple[Tool, ...]]] = {
         Tool("mvn"),
         *(Tool("ls", "2", f"{MAVEN_REPOSITORY}/{folder}") for folder in _MAVEN_PACKAGES),
     ),
-    "ruby": (Tool("ruby", KITS["ruby"].minimum), Tool("rubocop")),
+    "ruby": (Tool("ruby", KITS["ruby"].minimum), Tool("bundle"), Tool("rubocop")),
     "php": (Tool("php", KITS["php"].minimum), Tool("phpcs")),
     "perl": (Tool("perl", KITS["perl"].minimum, "-e print$^V"), Tool("perlcritic")),
 }

@@ -56,6 +56,7 @@ LANGUAGES = [
 ]
 FILES = {
     "rust": {"Cargo.toml": CRATE, "lib.rs": ""},
+    "ruby": {"Gemfile": "# no gems\n"},
     # Debian's packages in place of those that Maven downloads.
     "java": {".mvn/maven.config": f"-o\n-Dmaven.repo.local={MAVEN_REPOSITORY}\n-Djackson.version=2.x\n"},
 }
