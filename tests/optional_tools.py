@@ -38,6 +38,7 @@ TOOLS: Final[Mapping[str, tuple[Tool, ...]]] = {
     "node": (Tool("node", KITS["node"].minimum), Tool("npm")),
     "generators": (Tool("node", KITS["node"].minimum),),
     "biome": (Tool("node", KITS["node"].minimum),),
+    "typescript": (Tool("node", "20"), Tool("npm")),
     # Debian 12 has cargo 1.65 with rustc 1.63. rustc links with cc.
     "cargo": (Tool("cargo"), Tool("rustc", KITS["rust"].minimum), Tool("cc")),
     "go": (Tool("go", KITS["go"].minimum, "version"),),
