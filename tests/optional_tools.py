@@ -41,6 +41,8 @@ TOOLS: Final[Mapping[str, tuple[Tool, ...]]] = {
     "typescript": (Tool("node", "20"), Tool("npm")),
     # Debian 12 has cargo 1.65 with rustc 1.63. rustc links with cc.
     "cargo": (Tool("cargo"), Tool("rustc", KITS["rust"].minimum), Tool("cc")),
+    # The version that harness/judges/rust/Cargo.toml names.
+    "rust_judge": (Tool("cargo-clippy"), Tool("rustfmt"), Tool("rustc", "1.63"), Tool("cc")),
     "go": (Tool("go", KITS["go"].minimum, "version"),),
     # The version that harness/judges/go/go.mod names.
     "go_judge": (Tool("go", "1.19", "version"), Tool("gofmt")),

@@ -8,6 +8,7 @@ import pytest
 
 from streamconform_dev.rehearsal import PACKAGES, Package, RehearsalError, rehearse
 
+from .judges.crates import DEBIAN
 from .optional_tools import MAVEN_REPOSITORY
 
 MADE = Package(
@@ -25,8 +26,7 @@ JUDGES = [
     for name, marker in MARKERS.items()
     if name in PACKAGES
 ]
-CRATES = "/usr/share/cargo/registry"
-CARGO = f'[source.crates-io]\nreplace-with = "debian"\n[source.debian]\ndirectory = "{CRATES}"\n'
+CARGO = f'[source.crates-io]\nreplace-with = "debian"\n[source.debian]\ndirectory = "{DEBIAN}"\n'
 MAVEN = f"<settings><localRepository>{MAVEN_REPOSITORY}</localRepository><offline>true</offline></settings>\n"
 
 
