@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from streamconform_dev.checkout import ROOT
 from streamconform_dev.rehearsal import PACKAGES, Package, RehearsalError, rehearse
 
 from .judges.crates import DEBIAN
@@ -45,6 +46,10 @@ def debian(tmp_path, monkeypatch):
         (tmp_path / name).write_text(text)
     monkeypatch.setenv("CARGO_HOME", str(tmp_path / "cargo"))
     monkeypatch.setenv("CARGO_NET_OFFLINE", "true")
+    # As in the tests of the judge, so that its dependencies are compiled once.
+    monkeypatch.setenv("CARGO_TARGET_DIR", str(ROOT / "harness/judges/rust/target/tests"))
+    monkeypatch.setenv("CARGO_PROFILE_DEV_DEBUG", "0")
+    monkeypatch.setenv("CARGO_INCREMENTAL", "0")
     monkeypatch.setenv("MAVEN_OPTS", f"-Duser.home={tmp_path}")
 
 

@@ -93,9 +93,9 @@ _ALL: Final[Mapping[str, Package]] = {
         files="*.crate",
         install=(
             "tar --extract --strip-components 1 --file {file}",
-            "cargo build --example judge_answers --target-dir target",
+            "cargo build --example judge_answers",
         ),
-        use=("{judges} target/debug/examples/judge_answers",),
+        use=("{judges} 'cargo run --quiet --example judge_answers --'",),
         printed=SAME,
     ),
     "go": Package(
