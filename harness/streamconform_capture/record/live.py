@@ -16,7 +16,7 @@ from typing import Any, Literal
 import httpx
 from msgspec import structs
 
-from streamconform.model.cassette import Cassette, ChunkMark, Recorded, Request
+from streamconform.model.cassette import SWITCHED, Cassette, ChunkMark, Recorded, Request
 from streamconform.secrets import scrub
 from streamconform_capture.record.errors import (
     BadAddress,
@@ -198,7 +198,7 @@ def to_cassette(recording: RawRecording, *, api: str, name: str, provenance: Rec
         status=recording.status,
         headers=recording.headers,
         body=recording.body,
-        suffix=SUFFIXES.get(media_type, "sse"),
+        suffix="ndjson" if recording.status == SWITCHED else SUFFIXES.get(media_type, "sse"),
         marks=recording.marks,
         provenance=structs.replace(provenance, note=" ".join(notes) or None),
     )
