@@ -64,13 +64,17 @@ class SocketServer:
 
 @contextmanager
 def serving_sockets(
-    reply: Reply, *, refuse: Callable[[bytes], tuple[int, Json] | None] = lambda _: None, pongs: bool = True
+    reply: Reply,
+    *,
+    refuse: Callable[[bytes], tuple[int, Json] | None] = lambda _: None,
+    pongs: bool = True,
+    closes: bool = True,
 ) -> Iterator[SocketServer]:
     """Answer each message with the steps of `reply`, on any number of connections."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"127.0.0.1:{listener.getsockname()[1]}"
         server = SocketServer(f"ws://{address}", f"http://{address}")
-        thread = threading.Thread(target=_accept, args=(listener, server, reply, refuse, pongs))
+        thread = threading.Thread(target=_accept, args=(listener, server, Talk(reply, refuse, pongs, closes)))
         thread.start()
         try:
             yield server
@@ -80,26 +84,36 @@ def serving_sockets(
             thread.join(10)
 
 
-def _accept(listener, server, reply, refuse, pongs) -> None:
+@dataclass(frozen=True)
+class Talk:
+    """What a server does."""
+
+    reply: Reply
+    refuse: Callable[[bytes], tuple[int, Json] | None]
+    pongs: bool
+    closes: bool
+
+
+def _accept(listener, server, talk) -> None:
     threads = []
     with suppress(OSError):
         while True:
             connection, _ = listener.accept()
             connection.settimeout(60)
-            threads.append(threading.Thread(target=_serve, args=(connection, server, reply, refuse, pongs)))
+            threads.append(threading.Thread(target=_serve, args=(connection, server, talk)))
             threads[-1].start()
     for thread in threads:
         thread.join(10)
 
 
-def _serve(connection, server, reply, refuse, pongs) -> None:
+def _serve(connection, server, talk) -> None:
     with connection, suppress(OSError):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if b"upgrade: websocket" in connection.recv(65536, socket.MSG_PEEK).lower():
-            server.closed.append(_converse(connection, server, reply, refuse, pongs))
+            server.closed.append(_converse(connection, server, talk))
 
 
-def _converse(connection, server, reply, refuse, pongs) -> int | None:
+def _converse(connection, server, talk) -> int | None:
     protocol, head, text = WSConnection(ConnectionType.SERVER), b"", ""
     while data := connection.recv(65536):
         if not server.heads or b"\r\n\r\n" not in head:
@@ -112,7 +126,7 @@ def _converse(connection, server, reply, refuse, pongs) -> int | None:
         for event in protocol.events():
             match event:
                 case Request():
-                    refused = refuse(head)
+                    refused = talk.refuse(head)
                     if refused is not None:
                         status, document = refused
                         kind = [(b"content-type", b"application/json")]
@@ -126,7 +140,7 @@ def _converse(connection, server, reply, refuse, pongs) -> int | None:
                     text += part
                     if is_whole:
                         server.messages.append(text)
-                        for step in reply(text):
+                        for step in talk.reply(text):
                             if isinstance(step, End):
                                 return None
                             if isinstance(step, Reset):
@@ -140,10 +154,10 @@ def _converse(connection, server, reply, refuse, pongs) -> int | None:
                                 return None
                             connection.sendall(step)
                         text = ""
-                case Ping() if pongs:
+                case Ping() if talk.pongs:
                     connection.sendall(protocol.send(event.response()))
                 case CloseConnection(code=code):
-                    if protocol.state is ConnectionState.REMOTE_CLOSING:
+                    if talk.closes and protocol.state is ConnectionState.REMOTE_CLOSING:
                         connection.sendall(protocol.send(event.response()))
                     return code
     return None

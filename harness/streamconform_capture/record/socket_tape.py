@@ -13,56 +13,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from wsproto import ConnectionType
-from wsproto.connection import Connection, ConnectionState
-from wsproto.events import BytesMessage, CloseConnection, Event, TextMessage
 
 from streamconform.apis import APIS
 from streamconform.apis.api import Api, Sockets
 from streamconform.apis.payloads import Payload, read_payload
 from streamconform.plural import format_count
-from streamconform_capture.record.live import MAX_BYTES, Cut
+from streamconform_capture.record.live import Cut
+from streamconform_capture.record.message_reader import MessageReader
 from streamconform_capture.record.overheard import Overheard, Received, find_api
 
 _LINE_ENDS: Final = bytes.maketrans(b"\r\n", b"  ")
 """A message may have line ends only between the tokens of its JSON, where a space means the same."""
-
-
-class _Side:
-    """Joins the messages of one side."""
-
-    def __init__(self, kind: ConnectionType) -> None:
-        # wsproto reads what the other kind sends.
-        self._frames = Connection(kind)
-        self._parts: list[str] = []
-        self._size = 0
-        self.close: CloseConnection | None = None
-        """The close frame, or the first frame that is invalid."""
-
-    def receive(self, data: bytes) -> list[str | None]:
-        """Return the messages that `data` ends; None stands for one that is not text, or is too large."""
-        if self._frames.state is ConnectionState.CLOSED:
-            return []
-        self._frames.receive_data(data)
-        return [message for event in self._frames.events() for message in self._receive_event(event)]
-
-    def _receive_event(self, event: Event) -> list[str | None]:
-        match event:
-            case TextMessage(data=text, message_finished=is_whole):
-                self._size += len(text)
-                if self._size <= MAX_BYTES:
-                    self._parts.append(text)
-                if not is_whole:
-                    return []
-                message = "".join(self._parts) if self._size <= MAX_BYTES else None
-                self._parts, self._size = [], 0
-                return [message]
-            case BytesMessage(message_finished=True):
-                return [None]
-            case CloseConnection():
-                self.close = self.close or event
-            case _:
-                pass
-        return []
 
 
 @dataclass(slots=True, eq=False)
@@ -85,8 +46,8 @@ class SocketTape:
     received: Received
     cut: Cut = "client left"
     """Which side has ended the connection, or will, and how."""
-    _client: _Side = field(default_factory=lambda: _Side(ConnectionType.SERVER))
-    _server: _Side = field(default_factory=lambda: _Side(ConnectionType.CLIENT))
+    _client: MessageReader = field(default_factory=lambda: MessageReader(ConnectionType.SERVER))
+    _server: MessageReader = field(default_factory=lambda: MessageReader(ConnectionType.CLIENT))
     _api: Api | None = field(init=False)
     _lanes: dict[str | None, _Answer] = field(default_factory=dict)
     _strays: int = 0
