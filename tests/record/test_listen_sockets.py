@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 
 import pytest
+from wsproto import ConnectionType
+from wsproto.connection import Connection
+from wsproto.events import CloseConnection
 
 from streamconform.wire.websocket import BINARY, encode_close, encode_fragments, encode_frame
+from streamconform_capture.record import socket_relay
+from streamconform_capture.record.overheard import Overheard, Received
+from streamconform_capture.record.socket_relay import Direction
+from streamconform_capture.record.socket_tape import SocketTape
 
 from .sockets import PATH, End, Reset, Silence, SocketClient, events, frame, serving_sockets, wait_for
 from .test_listen import conform, listening
@@ -263,3 +271,48 @@ def test_a_page_of_another_machine_cannot_open_a_websocket(tmp_path):
             assert connection.recv(65536).startswith(b"HTTP/1.1 403 ")
         proxy.stop()
     assert server.heads == []
+
+
+def test_a_server_that_stays_after_the_close_frame_is_left(monkeypatch):
+    monkeypatch.setattr(socket_relay, "CLOSE_SECONDS", 0.2)
+
+    class Deaf:
+        """A stream that never ends."""
+
+        async def read(self, _):
+            await asyncio.Event().wait()
+
+    class Closing:
+        """A client that has sent what `data` has, and then waits."""
+
+        def __init__(self, data):
+            self.left = [data]
+
+        async def read(self, _):
+            if self.left:
+                return self.left.pop()
+            return b""
+
+    class Ignored:
+        """The other end of a connection."""
+
+        def write(self, _):
+            pass
+
+        async def drain(self):
+            pass
+
+        def can_write_eof(self):
+            return False
+
+    async def relay():
+        handshake = Overheard(number=1, method="GET", target=PATH, request_headers={}, request_body=b"")
+        tape = SocketTape(handshake, lambda _: handshake, lambda _: None, Received())
+        goodbye = Connection(ConnectionType.CLIENT).send(CloseConnection(code=1000))
+        client = Direction(Closing(goodbye), Ignored(), tape.hear_client, b"")
+        server = Direction(Deaf(), Ignored(), tape.hear_server, b"", tape.hear_server_end)
+        await asyncio.wait_for(socket_relay.relay(client, server, tape), 10)
+        return tape
+
+    tape = asyncio.run(relay())
+    assert (tape.has_client_closed, tape.cut) == (True, "client left")
