@@ -316,3 +316,13 @@ def test_a_server_that_stays_after_the_close_frame_is_left(monkeypatch):
 
     tape = asyncio.run(relay())
     assert (tape.has_client_closed, tape.cut) == (True, "client left")
+
+
+def test_a_request_with_half_a_surrogate_pair_is_answered_and_accounted_for(tmp_path):
+    with serving_sockets(answer) as server, listening(tmp_path, server.url) as proxy:
+        client = SocketClient(proxy.url)
+        assert client.ask({**ASKED, "input": "\ud800"}) == events()
+        client.leave()
+        code, err = proxy.stop()
+    assert code in (0, 2), err
+    assert "overheard-1: a WebSocket" in err or "not saved: POST /v1/responses" in err

@@ -155,7 +155,7 @@ def to_http(exchange: Overheard, api: str) -> Overheard:
         exchange,
         status=200,
         headers={"content-type": MEDIA_TYPES[APIS[api].framing]},
-        request_body=json.dumps({**body, "stream": True}, ensure_ascii=False).encode(),
+        request_body=json.dumps({**body, "stream": True}).encode(),
         body=bytearray(b"".join(frames)),
         marks=[ChunkMark(start, mark.ms) for start, mark in zip(starts, exchange.marks, strict=False)],
     )

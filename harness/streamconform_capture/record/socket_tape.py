@@ -78,7 +78,7 @@ class SocketTape:
             if lane in self._lanes:
                 self._keep(self._lanes.pop(lane).exchange)
             text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-            self._lanes[lane] = _Answer(self.begin(text.encode()), time.monotonic())
+            self._lanes[lane] = _Answer(self.begin(text.encode(errors="surrogatepass")), time.monotonic())
 
     @property
     def has_server_ended(self) -> bool:
