@@ -63,7 +63,7 @@ def answer(body: Json, id_: str) -> list[Json]:
         item = {"id": "fc_1", "type": "function_call", "call_id": "call_1", "name": tool["name"]}
         events = call_events(item, text)
     else:
-        events = text_events("Four.")
+        events = text_events("Four.") if body.get("generate", True) else []
     status = "incomplete" if is_cut else "completed"
     begun = {
         "id": id_,

@@ -19,7 +19,7 @@ from streamconform_capture.record import live_socket
 
 from ..record.server import replying
 from ..record.sockets import Silence
-from .responses import END, MODEL, SocketMistake, frame, serve_responses
+from .responses import END, MODEL, SocketMistake, answer, frame, serve_responses
 
 API = "openai-responses"
 ARGUMENTS = ("--api", API, "--model", MODEL)
@@ -32,7 +32,7 @@ def test_a_valid_server_passes(probe, monkeypatch):
         output = probe(server.url, *ARGUMENTS, "--strict")
     assert (output.code, output.failed, output.warned) == (0, {}, {}), output.out + output.err
     # The model refuses to think, so that question is skipped.
-    assert re.search(r"^No failures: 17 passed, 1 skipped", output.out, re.MULTILINE), output.out
+    assert re.search(r"^No failures: 18 passed, 1 skipped", output.out, re.MULTILINE), output.out
     asked = [json.loads(message) for message in server.messages if message != '{"model": "']
     assert {body.pop("type") for body in asked} == {"response.create"}
     assert not any("stream" in body for body in asked)
@@ -195,6 +195,11 @@ MISTAKES = {
         SocketMistake(refusal=lambda error: [frame({**error["error"], "type": "error"})]),
         "no-messages-over-websocket",
         "error.error",
+    ),
+    "an answer to a warm-up": (
+        SocketMistake(events=lambda events: answer({"model": MODEL}, events[0]["response"]["id"])),
+        "warm-up-over-websocket",
+        "websocket.warm-up",
     ),
     "no state": (SocketMistake(forgets=True), "continuation-over-websocket", "answer.complete"),
     "one answer per connection": (

@@ -247,6 +247,8 @@ class Sockets(Struct, frozen=True, kw_only=True):
     """The type of the message that asks; its other members are the body of a request."""
     lane: str
     """The member with the name of a lane, in a request and in the events of its answer."""
+    warm_up: Mapping[str, Any]
+    """The members of a request that only prepares the next one, and whose answer has no content."""
     fits_http: Callable[[Json, Sequence[Payload]], bool]
     """Whether HTTP has a request's body and the events of its whole answer, too."""
 

@@ -215,7 +215,9 @@ API: Final = Api(
         ),
     ),
     # https://developers.openai.com/api/docs/guides/websocket-mode
-    sockets=Sockets(request="response.create", lane="stream_id", fits_http=_fits_http),
+    sockets=Sockets(
+        request="response.create", lane="stream_id", warm_up={"generate": False}, fits_http=_fits_http
+    ),
     requests=RequestForm(
         canonical=_canonical,
         messages="input",

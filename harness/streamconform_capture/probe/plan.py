@@ -65,6 +65,8 @@ class ProbeCase:
     kind: Kind
     scenario: Scenario | None = None
     bad_request: RefusedRequest | None = None
+    warms_up: bool = False
+    """Whether the first of two requests on a connection only prepares the second."""
 
 
 def list_cases(
@@ -109,8 +111,12 @@ def _iter_socket_cases(api: str, *, has_key: bool) -> Iterator[ProbeCase]:
             title = f"{case.title}, over a WebSocket"
             yield replace(case, id=f"{case.id}-{SOCKET_SUFFIX}", title=title, kind=kind)
     scenario = next(each for each in load_bundled() if each.name == CONTINUED)
-    title = "Another answer on the same connection, which continues the first"
-    yield ProbeCase(f"probe/{api}/continuation-{SOCKET_SUFFIX}", title, "continuation", scenario=scenario)
+    for name, title in (
+        ("continuation", "Another answer on the same connection, which continues the first"),
+        ("warm-up", "An answer to a request that an earlier one has prepared"),
+    ):
+        id_ = f"probe/{api}/{name}-{SOCKET_SUFFIX}"
+        yield ProbeCase(id_, title, "continuation", scenario=scenario, warms_up=name == "warm-up")
 
 
 def list_checked_paths(api: str, case: ProbeCase, result: TrialResult | None = None) -> CheckedPaths:
@@ -160,7 +166,8 @@ def _check_empty_answer(api: str, case: ProbeCase) -> list[Check]:
     if case.kind == "socket":
         return socket_checks.check_socket_stream(api, case.scenario, {}, EMPTY_SWITCH)
     if case.kind == "continuation":
-        return socket_checks.check_continuation(api, case.scenario, {}, (EMPTY_SWITCH, EMPTY_SWITCH))
+        answers = EMPTY_SWITCH, EMPTY_SWITCH
+        return socket_checks.check_continuation(api, case.scenario, {}, answers, warms_up=case.warms_up)
     if case.kind == "twin":
         return checks.check_twin(api, case.scenario, EMPTY_ANSWER, None)
     return checks.check_stream(api, case.scenario, {}, EMPTY_ANSWER)[0]

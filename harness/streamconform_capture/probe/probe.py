@@ -257,10 +257,14 @@ class _Probe:
         if case.kind == "socket":
             (recording,) = self._converse(request, lambda _: body)
             return recording, socket_checks.check_socket_stream(api, scenario, body, recording)
+        sockets = APIS[api].sockets
+        first = {**body, **sockets.warm_up} if case.warms_up and sockets is not None else body
         recordings = self._converse(
-            request, lambda answers: continue_request(api, body, answers[0]) if answers else body, count=2
+            request, lambda answers: continue_request(api, body, answers[0]) if answers else first, count=2
         )
-        return recordings[-1], socket_checks.check_continuation(api, scenario, body, recordings)
+        return recordings[-1], socket_checks.check_continuation(
+            api, scenario, body, recordings, warms_up=case.warms_up
+        )
 
     def _converse(
         self,

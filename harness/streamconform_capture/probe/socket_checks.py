@@ -50,21 +50,32 @@ def check_socket_stream(
     checks += _check_connection(api, recording)
     grammar = SOCKET_GRAMMARS[api]
     checks += check_grammar(grammar, grammar.of_body([recording.body], request))
-    decoder = DECODERS[api](status=recording.status, headers=recording.headers)
-    decoder.receive_data(recording.body)
-    decoder.receive_eof()
-    return [*checks, *check_answer(api, scenario.expected, decoder.outcome.to_json())]
+    return [*checks, *check_answer(api, scenario.expected, _decode(api, recording))]
 
 
 def check_continuation(
-    api: str, scenario: Scenario, request: Mapping[str, Any], recordings: tuple[RawRecording, ...]
+    api: str,
+    scenario: Scenario,
+    request: Mapping[str, Any],
+    recordings: tuple[RawRecording, ...],
+    *,
+    warms_up: bool,
 ) -> list[Check]:
-    """Return the checks on the second of two answers on a connection, which continues the first."""
-    *_, last = recordings
+    """Return the checks on the second of two answers on a connection, which continues the first.
+
+    If the first request only prepares the second, its answer must have no content.
+    """
+    first, *_, last = recordings if len(recordings) > 1 else recordings * 2
     is_missing = len(recordings) == 1 or (not last.body and last.cut is not None)
     message = f"there is no answer to the second request: {_describe_end(last)}" if is_missing else None
-    check = make_check("websocket.continued", "must", message)
-    return [check] if is_missing else [check, *check_socket_stream(api, scenario, request, last)]
+    checks = [make_check("websocket.continued", "must", message)]
+    if is_missing:
+        return checks
+    if warms_up:
+        content = _decode(api, first)["content"]
+        wrong = f"it has content: {quote_body(json.dumps(content).encode())}" if content else None
+        checks.append(make_check("websocket.warm-up", "must", wrong))
+    return [*checks, *check_socket_stream(api, scenario, request, last)]
 
 
 def check_socket_error(api: str, bad_request: RefusedRequest, recording: RawRecording) -> list[Check]:
@@ -96,6 +107,14 @@ def describe_socket_refusal(api: str, recording: RawRecording) -> str | None:
     if any(message for field, message in errors if field.level == "must"):
         return None
     return f"error {status or 'without a status'}: {quote_body(json.dumps(document).encode())}"
+
+
+def _decode(api: str, recording: RawRecording) -> Mapping[str, Any]:
+    """Return the outcome of the reference decoder."""
+    decoder = DECODERS[api](status=recording.status, headers=recording.headers)
+    decoder.receive_data(recording.body)
+    decoder.receive_eof()
+    return decoder.outcome.to_json()
 
 
 def _check_connection(api: str, recording: RawRecording) -> Iterator[Check]:
