@@ -13,7 +13,8 @@ from itertools import pairwise
 
 import pytest
 
-from streamconform.apis import NAMES
+from streamconform.apis import APIS, NAMES
+from streamconform.judge.mentions import find_mention
 from streamconform.model.capability import CALLED
 from streamconform.model.case import (
     BehaviorCase,
@@ -28,6 +29,7 @@ from streamconform.model.case import (
 from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf, Present
 from streamconform.model.request import (
     Alternative,
+    Contains,
     Exactly,
     Fields,
     Items,
@@ -121,6 +123,8 @@ def read_wanted(entry):
             return JsonText(read_value(value))
         case "same_as", {"same_as": path}:
             return SameAs(path)
+        case "contains", {"contains": text}:
+            return Contains(text)
         case "members", {"members": members}:
             return Fields({name: read_wanted(member) for name, member in members.items()})
         case "items", {"items": items}:
@@ -175,6 +179,7 @@ def test_the_sample_has_every_kind_of_case():
 def test_a_file_has_the_cases_of_its_api_and_matches_the_schema(name):
     document = read(name)
     assert find_problems("suite.v1", document) == ()
+    assert document.get("ordered_content") == (APIS[name].ordered_content if name in APIS else None)
     assert [entry["id"] for entry in document["cases"]] == [case.id for case in cases_of(name)]
     for entry, case in zip(document["cases"], cases_of(name), strict=True):
         assert (SOURCES.specs / entry["spec"]).samefile(case.path)
@@ -197,6 +202,8 @@ def test_trials_read_from_a_file_are_those_expanded_from_the_specs(name):
             else:
                 assert read_chunks(entry["stream"], got) == trial.chunks, trial.id
                 assert read_expectation(got.get("expect", entry["expect"])) == trial.expect, trial.id
+                mentions = got.get("mentions", entry["mentions"])
+                assert all(find_mention(trial, text) == place for place, text in enumerate(mentions))
 
 
 @pytest.mark.slow
@@ -242,8 +249,11 @@ def test_a_file_written_twice_has_the_same_bytes_without_date_and_path(tmp_path)
     for path in ("common/heal.yaml", "cohere-chat/text.yaml"):
         (specs / path).write_bytes((SOURCES.specs / path).read_bytes())
     first, second = (
-        artifact.write_suite(Sources(folder, SOURCES.cassettes), tmp_path / name)
-        for folder, name in ((specs, "a"), (specs, "b/c"))
+        [
+            artifact.write_suite(api, cases, tmp_path / name)
+            for api, cases in artifact.group_cases(Sources(specs, SOURCES.cassettes))
+        ]
+        for name in ("a", "b/c")
     )
     assert [path.name for path in first] == ["suite-cohere-chat.json.gz", "suite-common.json.gz"]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]

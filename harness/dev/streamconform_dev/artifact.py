@@ -21,11 +21,13 @@ from msgspec.structs import asdict
 from streamconform._version import __version__
 from streamconform.apis import APIS
 from streamconform.judge.judge import find_needed_capabilities
+from streamconform.judge.mentions import index_mentions
 from streamconform.model.case import AnyCase, BehaviorCase, CallCase, Case, Counts, Expectation, RoundTripCase
 from streamconform.model.cassette import Cassette
 from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf, Present
 from streamconform.model.request import (
     Alternative,
+    Contains,
     Exactly,
     Fields,
     Items,
@@ -41,6 +43,7 @@ from streamconform.model.trial import (
     FAULT_SETS,
     FAULTS_OVER_HTTP,
     SAMPLED,
+    VARIANTS,
     AnyTrial,
     Behavior,
     Call,
@@ -68,15 +71,18 @@ _CLOSED: Final = "close"
 Json = dict[str, Any]
 
 
-def write_suite(sources: Sources, folder: Path) -> list[Path]:
-    """Write one file per API into `folder`, and one for cases without an API; return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
+def group_cases(sources: Sources) -> Iterator[tuple[str, list[AnyCase]]]:
+    """Yield each API, and `common` for cases without one, with its cases. Raises `SourceError`."""
     for api, cases in groupby(load(sources), lambda case: case.api or COMMON):
-        path = folder / f"suite-{api}.json.gz"
-        path.write_bytes(_compress(build_document(api, cases)))
-        paths.append(path)
-    return paths
+        yield api, [*cases]
+
+
+def write_suite(api: str, cases: Iterable[AnyCase], folder: Path) -> Path:
+    """Write the file with the `cases` of one API into `folder`, and return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"suite-{api}.json.gz"
+    path.write_bytes(_compress(build_document(api, cases)))
+    return path
 
 
 def build_document(api: str, cases: Iterable[AnyCase]) -> Json:
@@ -86,6 +92,7 @@ def build_document(api: str, cases: Iterable[AnyCase]) -> Json:
         "api": api,
         "streamconform": __version__,
         "rules": RULES,
+        **({"ordered_content": APIS[api].ordered_content} if api in APIS else {}),
         # Behavior is not exported: only a server sees it.
         "cases": [_export_case(case) for case in cases if not isinstance(case, BehaviorCase)],
     }
@@ -128,6 +135,7 @@ def _export_case(case: Case | CallCase | RoundTripCase) -> Json:
                 "stream": _export_stream(case),
                 "expect": _export_expectation(case.expect),
                 "trials": _export_trials(case),
+                "mentions": [*index_mentions(case.api, case.cassette.body)],
                 **({} if case.pricing is None else {"pricing": case.pricing}),
             }
         case RoundTripCase():
@@ -230,6 +238,10 @@ def _export_trial(trial: AnyTrial, which: DeliverySet) -> Json:
         entry["transport"] = trial.transport
     if isinstance(trial, RoundTrip):
         return entry | {"answers": [*map(_export_delivery, trial.answers)]}
+    if trial.delivery in VARIANTS:
+        mentions = [*index_mentions(trial.case.api, trial.body)]
+        if mentions != [*index_mentions(trial.case.api, trial.case.cassette.body)]:
+            entry["mentions"] = mentions
     if trial.derived is not None:
         entry["expect"] = _export_expectation(trial.derived)
     if is_fault(trial.delivery):
@@ -329,6 +341,8 @@ def export_wanted(expected: Wanted) -> Json:
             return {"json": value}
         case SameAs(path):
             return {"same_as": path}
+        case Contains(text):
+            return {"contains": text}
         case Fields(fields):
             return {"members": {name: export_wanted(member) for name, member in fields.items()}}
         case Items(items):

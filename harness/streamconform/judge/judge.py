@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, Final
 
@@ -41,6 +41,7 @@ from streamconform.judge.compare import (
     list_unexposed,
     must_not_run,
 )
+from streamconform.judge.mentions import find_mention
 from streamconform.judge.needed_claims import list_needed_capabilities
 from streamconform.judge.partial import compare_partial
 from streamconform.judge.request import compare_request
@@ -68,7 +69,6 @@ from streamconform.model.result import Raised
 from streamconform.model.trial import AnyTrial, Behavior, Call, RoundTrip, Trial, lower_level
 from streamconform.model.verdict import Check, Culprit, Verdict
 from streamconform.printable import escape_unprintable
-from streamconform.wire.framings import split
 
 FirstDelta = Callable[[Trial], int | None]
 """Returns the offset at which the frame with a body's first delta ends, or None if it is unknown."""
@@ -198,7 +198,7 @@ def check_answer(trial: Trial, seen: Observation, claims: Claims) -> AnswerCheck
     decoded, outcome = outcome, _read_error_of_exception(trial.expect, outcome, seen.raised)
     ordered = is_ordered(trial)
     expect, judged = _set_ending_aside(trial.expect, outcome) if seen.continued else (trial.expect, outcome)
-    find_id = partial(_find_in_stream, trial)
+    find_id = partial(find_mention, trial)
     checks = [*compare_outcome(expect, judged, claims, trial.level, ordered=ordered, find_id=find_id)]
     checks += compare_partial(expect, judged.content, claims, trial.level, ordered=ordered, find_id=find_id)
     compared = find_compared(expect, judged, claims, checks, raised=seen.raised is not None)
@@ -212,20 +212,6 @@ def check_answer(trial: Trial, seen: Observation, claims: Claims) -> AnswerCheck
     checks = _add_non_json_checks(trial, seen, claims, checks)
     unknown_keys = find_unknown_keys(seen.outcome)
     return AnswerChecks(tuple(checks), "implementation", decoded, events, not_exposed, compared, unknown_keys)
-
-
-def _find_in_stream(trial: Trial, id_: str) -> int | None:
-    """Return the position of the first mention of a call's id in the payloads of the stream, or None."""
-    # A text search, because the judge parses no streams. Ids are too long to occur by chance.
-    payloads = _join_payloads(trial.case.api, trial.body)
-    position = payloads.find(json.dumps(id_).encode())
-    return None if position < 0 else position
-
-
-@lru_cache(maxsize=8)
-def _join_payloads(api: str, body: bytes) -> bytes:
-    framed = APIS[api].detect_framing(200, body)
-    return b"\n".join(frame.payload for frame in split(framed, body)) if framed != "document" else body
 
 
 def _excuse_call(check: Check) -> Check:
