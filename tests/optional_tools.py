@@ -29,8 +29,11 @@ TOOLS: Final[Mapping[str, tuple[Tool, ...]]] = {
     "node": (Tool("node", MINIMUM_VERSIONS["node"]), Tool("npm")),
     "generators": (Tool("node", MINIMUM_VERSIONS["node"]),),
     "biome": (Tool("node", MINIMUM_VERSIONS["node"]),),
+    "typescript": (Tool("node", "20"), Tool("npm")),
     # Debian 12 has cargo 1.65 with rustc 1.63. rustc links with cc.
     "cargo": (Tool("cargo"), Tool("rustc", MINIMUM_VERSIONS["rust"]), Tool("cc")),
+    # The version that harness/judges/rust/Cargo.toml names.
+    "rust_judge": (Tool("cargo-clippy"), Tool("rustfmt"), Tool("rustc", "1.63"), Tool("cc")),
     "go": (Tool("go", MINIMUM_VERSIONS["go"], "version"),),
     # The version that harness/judges/go/go.mod names.
     "go_judge": (Tool("go", "1.19", "version"), Tool("gofmt")),

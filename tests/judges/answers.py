@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
 import tempfile
 from functools import cache
 from itertools import chain
@@ -69,6 +72,7 @@ def record_sample() -> Path:
     The files are named as `conform dev export-suite --answers` names them.
     """
     folder = Path(tempfile.mkdtemp(prefix="streamconform-answers-"))
+    atexit.register(_delete, folder, os.getpid())
     for api in NAMES:
         of_api = [case for case in cases() if isinstance(case, Case) and case.api == api]
         sample = [case for i, case in enumerate(of_api) if i % STEP == 0 or case.id in RARE]
@@ -81,3 +85,8 @@ def record_sample() -> Path:
         write_suite(api, (*sample, *(case for case, _ in made)), folder)
         write_answers(api, chain(record_answers(sample, 2), lines), folder)
     return folder
+
+
+def _delete(folder: Path, owner: int) -> None:
+    if os.getpid() == owner:  # tests fork processes, which end earlier
+        shutil.rmtree(folder)

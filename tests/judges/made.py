@@ -38,6 +38,7 @@ def call(name: str, **more: Any) -> dict[str, Any]:
 
 
 HALVES = Digest((digest_text("It is ").parts[0], digest_text("26 degrees.").parts[0]))
+DEGREES, OBJECT = Matches(re.compile("deg")), Matches(re.compile(r"^\{"))
 MANY = int(MAX_PAIRS**0.5) + 1
 """So many blocks on both sides are more pairs than a judge aligns."""
 CALLS = tuple(block("tool_call", name=Literally(f"call-{i}"), arguments=Literally({})) for i in range(MANY))
@@ -94,11 +95,9 @@ MADE: tuple[tuple[str, Expectation, Sequence[Any]], ...] = (
         Expectation(
             (
                 block("text", text=PrefixOf("It is 26 degrees.")),
-                block("text", text=Matches(re.compile("deg"))),
+                block("text", text=DEGREES),
                 block("tool_call", name=Present(present=True), id=Present(present=False)),
-                block(
-                    "tool_call", name=AnyOf(("f", "g"), None, ("f",)), arguments_text=Matches(re.compile("{"))
-                ),
+                block("tool_call", name=AnyOf(("f", "g"), None, ("f",)), arguments_text=OBJECT),
             ),
             {"status": AnyOf(("complete", "error"), None, ("complete",)), "model": Matches(re.compile("^m"))},
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from functools import cache
@@ -13,6 +14,7 @@ from streamconform.apis import NAMES
 from streamconform_dev.judges.check import CheckerError, check_answers
 from streamconform_dev.judges.damage import CLAIMS
 from streamconform_dev.judges.files import read_answers
+from streamconform_dev.judges.languages import CHECKERS, FOLDER
 from tests.cli.project import Project
 from tests.judges.answers import record_sample
 
@@ -51,6 +53,11 @@ def check(program, folder, lines):
     return check_answers([sys.executable, "-c", program], folder, folder / "suite.json.gz", lines)
 
 
+def test_every_judge_has_a_program_that_reads_answers():
+    languages = {path.name for path in FOLDER.iterdir() if path.is_dir()}
+    assert languages <= CHECKERS.keys()
+
+
 def test_every_api_has_answers_that_pass_that_warn_and_that_fail():
     for api in NAMES:
         lines = [json.loads(line) for line in list_lines(api)]
@@ -82,6 +89,15 @@ def test_a_checker_that_ends_early_or_cannot_start_is_no_success(tmp_path):
         check("import sys; sys.exit(3)", tmp_path, list_lines(API)[:1])
     with pytest.raises(CheckerError, match="cannot start"):
         check_answers(["./missing"], tmp_path, tmp_path, [])
+
+
+@pytest.mark.nightly
+def test_the_command_records_the_answers_to_all_cases_of_an_api(tmp_path):
+    checker = shlex.join([sys.executable, "-c", write_program("pass")])
+    ran = Project(tmp_path).run("dev", "judges", "--api", API, "--checker", checker)
+    assert ran.code == 0
+    (count,) = re.fullmatch(r"checker: 0 differences in ([\d,]+) answers\n", ran.out).groups()
+    assert int(count.replace(",", "")) > 10_000
 
 
 def test_the_command_counts_the_differences_of_a_checker_by_path(tmp_path):

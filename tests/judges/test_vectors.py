@@ -16,7 +16,9 @@ from streamconform.schemas import find_problems, load_schema
 from streamconform_dev import artifact
 from streamconform_dev.checkout import ROOT
 from streamconform_dev.judges.answers import expand_covered
+from streamconform_dev.judges.files import read_answers
 from tests.bundled_suite import cases
+from tests.judges.answers import record_sample
 
 PAGE = (ROOT / "docs/vectors.md").read_text("utf-8")
 SHOWN = re.findall(r"<!-- suite: (\S+) -->\n```json\n(.*?)```", PAGE, re.DOTALL)
@@ -82,6 +84,17 @@ def test_the_page_names_the_claim_of_every_path():
         for path in re.findall(r"`([a-z_.0-9]+)`", paths)
     }
     assert {path: claim for path, claim in REQUIRED_CLAIMS.items() if claim not in rows[path]} == {}
+
+
+def test_the_line_of_answers_on_the_page_has_the_members_of_a_recorded_one():
+    (shown,) = re.findall(r"^```json\n(\{\"trial\".*?)```", PAGE, re.MULTILINE | re.DOTALL)
+    line, recorded = (
+        json.loads(shown),
+        json.loads(read_answers(record_sample() / "answers-cohere-chat.jsonl.gz")[0]),
+    )
+    assert line.keys() == recorded.keys()
+    assert line["expected"].keys() == recorded["expected"].keys()
+    assert line["expected"]["checks"][0].keys() == recorded["expected"]["checks"][0].keys()
 
 
 def test_every_kind_of_expectation_has_an_example_in_the_schema():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping
 from typing import Final
@@ -34,6 +35,13 @@ CHECKERS: Final[Mapping[str, Checker]] = {
         ("target/release/examples/judge_answers",),
     ),
     "go": Checker((("go", "build", "-o", "judge-answers", "./cmd/judge-answers"),), ("./judge-answers",)),
+    "java": Checker(
+        (("mvn", "-q", "test-compile", "dependency:copy-dependencies", "-DoutputDirectory=target/lib"),),
+        (
+            *("java", "-cp", os.pathsep.join(("target/test-classes", "target/classes", "target/lib/*"))),
+            "io.github.streamconform.JudgeAnswers",
+        ),
+    ),
 }
 
 
