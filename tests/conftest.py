@@ -22,7 +22,7 @@ from streamconform_peers.table import PEERS
 
 from . import cpu_times
 from .bundled_suite import NIGHTLY
-from .judges import crates, java_packages
+from .judges import crates
 from .judges.go_packages import YAML
 from .optional_tools import TOOLS, describe_problem
 
@@ -50,7 +50,6 @@ CHECKS: dict[str, Callable[[], str | None]] = {
     "typescript": lambda: None if TYPESCRIPT.exists() else "`make judges` was not run",
     "linux": lambda: None if sys.platform == "linux" else "not Linux",
     "peers": lambda: None if all(map(is_installed, SDKS)) else f"no {' or '.join(SDKS)}",
-    "java_judge": java_packages.find_missing,
     "rust_judge": crates.explain_missing,
     "go_judge": lambda: None if YAML.is_dir() else "no golang-gopkg-yaml.v3-dev",
     "installed": lambda: None if any(map(is_installed, PEERS)) else "no peer is installed",

@@ -15,8 +15,8 @@ from streamconform_dev.judges.check import check_answers
 from streamconform_dev.judges.files import read_answers
 
 from ..bundled_suite import cases
+from ..optional_tools import MAVEN_REPOSITORY
 from .answers import record_sample
-from .java_packages import JARS, REPOSITORY
 
 pytestmark = [pytest.mark.java_judge, pytest.mark.slow]
 
@@ -30,7 +30,7 @@ OUTPUT = re.search(r"<!-- output: (mvn test .*?) -->\n```\n(.*?)^```", README, r
 SETTINGS = """\
 <settings>
   <localRepository>{local}</localRepository>
-  <mirrors><mirror><id>debian</id><mirrorOf>*</mirrorOf><url>{url}</url></mirror></mirrors>
+  <mirrors><mirror><id>debian</id><mirrorOf>*</mirrorOf><url>file://{folder}</url></mirror></mirrors>
 </settings>
 """
 PROJECT = """\
@@ -92,7 +92,7 @@ class Maven:
     def __init__(self, folder):
         self.repository = folder / "repository"
         self._settings = folder / "settings.xml"
-        self._settings.write_text(SETTINGS.format(local=self.repository, url=REPOSITORY.as_uri()))
+        self._settings.write_text(SETTINGS.format(local=self.repository, folder=MAVEN_REPOSITORY))
 
     def run(self, folder, *arguments):
         # Debian's Surefire has a version of its own.
@@ -120,7 +120,7 @@ def test_it_finds_what_our_judge_finds(built, api):
     folder = record_sample()
     lines = read_answers(folder / f"answers-{api}.jsonl.gz")
     assert len(lines) > 100
-    jars = [str(JARS / f"{name}.jar") for name in LIBRARIES]
+    jars = [f"/usr/share/java/{name}.jar" for name in LIBRARIES]
     classes = ":".join([str(built / "target/classes"), str(built / "target/test-classes"), *jars])
     command = ("java", "-cp", classes, "io.github.streamconform.JudgeAnswers")
     assert check_answers(command, built, folder / f"suite-{api}.json.gz", lines) == []
