@@ -15,6 +15,8 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from streamconform.causes.table import HARMS
+from streamconform.init.kits import KITS
+from streamconform.install import INSTALL
 from streamconform.model.case import Case
 from streamconform.reports.matrix.context import GITHUB_ISSUE, SAFE_URL
 from streamconform_dev.docs.findings import _name_thread
@@ -171,6 +173,8 @@ def _render_home(matrix: Matrix, renderer: Renderer) -> str:
             if (counts := [n for client in matrix.clients if (n := len(client.list_harmed(harm)))])
         ],
         peer_count=len(PEERS),
+        install=INSTALL,
+        languages=[kit.title for kit in KITS.values()],
     )
 
 
