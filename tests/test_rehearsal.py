@@ -28,7 +28,17 @@ JUDGES = [
     if name in PACKAGES
 ]
 CARGO = f'[source.crates-io]\nreplace-with = "debian"\n[source.debian]\ndirectory = "{DEBIAN}"\n'
-MAVEN = f"<settings><localRepository>{MAVEN_REPOSITORY}</localRepository><offline>true</offline></settings>\n"
+# Debian's Surefire has a version of its own.
+MAVEN = f"""\
+<settings>
+  <localRepository>{MAVEN_REPOSITORY}</localRepository>
+  <offline>true</offline>
+  <profiles>
+    <profile><id>debian</id><properties><surefire.version>2.22.3</surefire.version></properties></profile>
+  </profiles>
+  <activeProfiles><activeProfile>debian</activeProfile></activeProfiles>
+</settings>
+"""
 
 
 @pytest.fixture
