@@ -16,8 +16,8 @@ from streamconform.reports.scores.document import (
     Scores,
     Suite,
 )
+from streamconform_dev.bugs import describe_bugs, explain_failure, find_harms, grade_bugs, list_bugs
 from streamconform_dev.docs.matrix import read_clients
-from streamconform_dev.matrix.bugs import describe_bugs, explain_failure, find_harms, grade_bugs, list_bugs
 from streamconform_peers.findings import UNSEEN, read_findings
 from streamconform_peers.known import read_by_finding
 

@@ -131,6 +131,7 @@ def plan_files(
         "MINIMUM": MINIMUM_VERSIONS.get(target.language, ""),
         "IMPL": target.impl,
         "COMMAND": target.impl.removeprefix("cmd:"),
+        "API": apis[0],
         "APIS": ", ".join(f'"{api}"' for api in apis),
         "CONFIG": config,
         "KNOWN": KNOWN_FAILURES,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from streamconform.causes.table import HARMS
+from streamconform_dev.bugs import find_harms
 from streamconform_dev.docs.matrix import FOLDER, read_clients
-from streamconform_dev.matrix.bugs import find_harms
 from streamconform_peers.answers import STATUSES, find_status
 from streamconform_peers.findings import PAGE, SENDERS, Finding, Library, read_findings
 from streamconform_peers.history import describe, find_history

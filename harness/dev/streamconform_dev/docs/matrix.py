@@ -11,8 +11,8 @@ from pathlib import Path
 from streamconform.apis import APIS
 from streamconform.causes.table import HARMS
 from streamconform.reports.scores.document import Failure, Scores, read_scores
+from streamconform_dev.bugs import Bug, describe_bugs, list_bugs
 from streamconform_dev.checkout import ROOT
-from streamconform_dev.matrix.bugs import Bug, describe_bugs, list_bugs
 from streamconform_peers.findings import PAGE as FINDINGS
 from streamconform_peers.findings import read_findings
 from streamconform_peers.known import read_by_finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from streamconform_dev.matrix.bugs import Grade
+from streamconform_dev.bugs import Grade
 from streamconform_dev.site.matrix_data import Client
 
 LABEL: Final = "streamconform"

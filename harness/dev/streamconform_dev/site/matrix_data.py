@@ -19,8 +19,7 @@ from streamconform.suite.build import COMMON
 from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.evidence import Fact, find_facts
 from streamconform.suite.selection import SelectionSettings, find_sources
-from streamconform_dev.docs.matrix import RESULTS
-from streamconform_dev.matrix.bugs import (
+from streamconform_dev.bugs import (
     Bug,
     Grade,
     describe_bugs,
@@ -29,6 +28,7 @@ from streamconform_dev.matrix.bugs import (
     grade_bugs,
     list_bugs,
 )
+from streamconform_dev.docs.matrix import RESULTS
 from streamconform_peers.findings import Finding, read_findings
 from streamconform_peers.known import read_by_finding
 from streamconform_peers.peer import Peer

@@ -19,9 +19,9 @@ from streamconform.causes.table import HARMS, Harm
 from streamconform.model.case import Case
 from streamconform.plural import format_count
 from streamconform.reports.matrix.context import GITHUB_ISSUE, SAFE_URL
+from streamconform_dev.bugs import GRADES, Bug, Grade, grade_bugs, rank_harm
 from streamconform_dev.docs.findings import _name_thread
 from streamconform_dev.docs.matrix import RESULTS
-from streamconform_dev.matrix.bugs import GRADES, Bug, Grade, grade_bugs, rank_harm
 from streamconform_dev.site.badge import describe_badge, measure_badge
 from streamconform_dev.site.case_data import describe_case
 from streamconform_dev.site.feed import list_entries
