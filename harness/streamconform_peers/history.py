@@ -64,9 +64,11 @@ def find_history(slug: str, library: Library) -> tuple[FindingHistory, str] | No
     """Return the history of a finding in a library, and the library's newest release; None if not tested."""
     for peer in sorted(PEERS.values(), key=lambda peer: (peer.language == "javascript") != library.on_node):
         history = _read_history_of(peer.name)
-        for entry in history.findings if history else ():
-            if (entry.finding, entry.package) == (slug, library.package):
-                return entry, history.newest[entry.package] if history else ""
+        package = peer.distribution if library.package == peer.name else library.package
+        if history is not None:
+            for entry in history.findings:
+                if (entry.finding, entry.package) == (slug, package):
+                    return entry, history.newest[package]
     return None
 
 

@@ -68,21 +68,18 @@ def _list_blocks(issue: Issue) -> Iterator[str]:
     version = issue.versions[issue.package]
     api = trial.id.partition("/")[0]
     since = f": {describe(issue.history, issue.newest)}" if issue.history else ""
-    owner, tracker = issue.owner, find_tracker(issue.owner)
-    used = (
-        f"`{owner.name}`, as `{issue.package}` {version} uses it"
-        if owner.package != issue.package
-        else f"`{issue.package}` {version}"
-    )
-    yield f"{used} ({api}){since}. For {tracker}."
+    owner, used = issue.owner, f"`{issue.package}` {version}"
+    if finding.find_package(issue.peer, issue.versions) is None:
+        used = f"`{owner.name}`, which {used} uses"
+    yield f"{used} ({api}){since}. For {find_tracker(owner)}."
     yield f"## Actual\n\n{finding.does}" + (f"\n\n{owner.does}" if owner.does else "")
     if issue.result is not None and issue.result.checks:
         subject = "stream" if _is_stream(issue) else "conversation"
         yield f"With the {subject} below:\n\n" + "\n".join(_list_differences(issue.result))
     title = f"{escape_line(trial.case.title, 400)}.{_describe_delivery(trial)}"
-    yield f"## Expected\n\n{title}\n\n{finding.documented}"
+    yield f"## Expected\n\n{finding.documented}"
     yield from _describe_expected_request(issue)
-    yield "## Reproduce"
+    yield f"## Reproduce\n\n{title}"
     yield _fence("sh", format_install(issue))
     yield _fence("js" if issue.peer.language == "javascript" else "python", issue.program)
     yield "## What the provider documents\n\n" + "\n".join(_list_facts(issue))

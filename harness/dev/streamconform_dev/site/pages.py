@@ -422,8 +422,10 @@ def _describe_bug(matrix: Matrix, client: Client, bug: Bug) -> list[str]:
     parts = []
     finding = matrix.findings.get(bug.finding or "")
     if finding is not None:
-        owner = finding.find_owner(client.peer, list_packages(client.peer))
-        parts += [f"a bug of {owner.name}"] if owner.package != client.peer.distribution else []
+        versions = list_packages(client.peer)
+        owner = finding.find_owner(client.peer, versions)
+        is_own = finding.find_package(client.peer, versions) == client.peer.distribution
+        parts += [] if is_own else [f"a bug of {owner.name}"]
         parts += [text for text in (_date_finding(finding.slug, owner),) if text]
         parts += [
             STATUSES[status] for status in (find_status(finding, owner),) if status not in ("open", "fixed")
