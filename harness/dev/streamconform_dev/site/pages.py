@@ -29,7 +29,7 @@ from streamconform_dev.site.matrix_data import FAILING, MARKS, Client, Matrix
 from streamconform_dev.site.reproduction import Reproduction, list_reproductions
 from streamconform_dev.site.start import list_starts
 from streamconform_peers.answers import STATUSES, find_status, list_own_threads
-from streamconform_peers.findings import SENDERS, Finding, Library
+from streamconform_peers.findings import SENDERS, UNSEEN, Finding, Library
 from streamconform_peers.history import describe as describe_history
 from streamconform_peers.history import find_history
 from streamconform_peers.releases import list_packages
@@ -117,7 +117,7 @@ class Renderer:
             "host": lambda url: urlsplit(url).hostname or url,
             "thread_name": _name_thread,
         }
-        self._environment.globals |= {"languages": LANGUAGES, "harms": HARMS}
+        self._environment.globals |= {"languages": LANGUAGES, "harms": HARMS, "unseen": UNSEEN}
         self._context = context
         self.home = urlsplit(context["site"]).path
         """The path of the home page on its server: the page for errors is shown at any depth."""
