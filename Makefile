@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slowest test-nightly coverage lint lint-javascript types format format-javascript docs docs-fast selftest selftest-nightly innocents mutation bench matrix matrix-update order outdated site generators clean
+.PHONY: help run test test-slowest test-nightly coverage lint lint-javascript types format format-javascript docs docs-fast selftest selftest-nightly innocents mutation bench matrix matrix-update order outdated site generators judges clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -91,12 +91,18 @@ site: $(VENV)/.dev ## Build the website into dist/site; every page can be opened
 generators: $(VENV)/.dev ## Install the generators of types that a test runs, with npm
 	@$(BIN)/python -m streamconform_dev.type_generators.install
 
+judges: harness/judges/typescript/node_modules/.installed ## Install what compiles and tests the judges in other languages, with npm
+
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) node_modules dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .conform .coverage .coverage.*
+	rm -rf $(VENV) node_modules harness/judges/*/node_modules harness/judges/*/dist dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .conform .coverage .coverage.*
 
 # The tool is one program without dependencies, so its exact version in package.json pins all of it.
 node_modules/.installed: package.json
 	@npm install --ignore-scripts --no-audit --no-fund --no-package-lock --silent
+	@touch $@
+
+harness/judges/%/node_modules/.installed: harness/judges/%/package.json
+	@npm install --prefix harness/judges/$* --ignore-scripts --no-audit --no-fund --no-package-lock --silent
 	@touch $@
 
 # pip before 25.1 does not read dependency groups

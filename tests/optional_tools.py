@@ -29,9 +29,14 @@ TOOLS: Final[Mapping[str, tuple[Tool, ...]]] = {
     "node": (Tool("node", MINIMUM_VERSIONS["node"]), Tool("npm")),
     "generators": (Tool("node", MINIMUM_VERSIONS["node"]),),
     "biome": (Tool("node", MINIMUM_VERSIONS["node"]),),
+    "typescript": (Tool("node", "20"), Tool("npm")),
     # Debian 12 has cargo 1.65 with rustc 1.63. rustc links with cc.
     "cargo": (Tool("cargo"), Tool("rustc", MINIMUM_VERSIONS["rust"]), Tool("cc")),
+    # The version that harness/judges/rust/Cargo.toml names.
+    "rust_judge": (Tool("cargo-clippy"), Tool("rustfmt"), Tool("rustc", "1.63"), Tool("cc")),
     "go": (Tool("go", MINIMUM_VERSIONS["go"], "version"),),
+    # The version that harness/judges/go/go.mod names.
+    "go_judge": (Tool("go", "1.19", "version"), Tool("gofmt")),
     # `-addext` is new in 1.1.1.
     "openssl": (Tool("openssl", "1.1.1", "version"),),
     # `-std=c17` is new in GCC 8. Clang before 11 calls itself 4.2.1 here.

@@ -1,4 +1,4 @@
-"""All JavaScript has one style: files, the adapter of `conform init`, and examples in the documentation."""
+"""All JavaScript and TypeScript has one style: files, the adapter of `conform init`, and examples."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_tool_is_pinned_exactly_and_alone():
 
 @pytest.mark.biome
 def test_the_settings_leave_out_no_file():
-    files = [str(path) for path in texts() if path.suffix in {".js", ".mjs", ".cjs"}]
+    files = [str(path) for path in texts() if path.suffix in {".js", ".mjs", ".cjs", ".ts"}]
     done = subprocess.run((BIOME, "ci", *files), cwd=ROOT, capture_output=True, text=True, check=False)
     assert f"Checked {len(files)} files" in ANSI.sub("", done.stdout + done.stderr)
 

@@ -552,6 +552,26 @@ def result_image_lost(conversation: Conversation) -> Conversation:
     "bedrock-invoke",
     "cohere-chat",
     "google-generate",
+    "google-interactions",
+    "ollama-chat",
+    "openai-chat",
+    "openai-responses",
+    kind="result-changed",
+    fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
+)
+def results_swapped(conversation: Conversation) -> Conversation:
+    """Gives the results of several calls back in reverse, each under another call."""
+    results = [result for message in conversation["messages"] for result in message.get("results", [])]
+    contents = (result["content"] for result in reversed(results))
+    return _change_results(conversation, lambda result: {**result, "content": next(contents)})
+
+
+@mutants.conversation(
+    "anthropic-messages",
+    "bedrock-converse",
+    "bedrock-invoke",
+    "cohere-chat",
+    "google-generate",
     "ollama-chat",
     "openai-chat",
     "openai-responses",

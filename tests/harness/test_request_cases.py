@@ -62,6 +62,8 @@ HOLDS = [
     ({"a": {"one_of": [{"b": 1}, [{"json": {"c": 1}}]]}}, {"a": {"b": 1, "more": 2}}),
     ({"a": {"one_of": [{"b": 1}, [{"json": {"c": 1}}]], "why": "either"}}, {"a": ['{"c":1}']}),
     ({"a": {"prefix_of": "abcd", "why": "it may be cut"}}, {"a": "ab"}),
+    ({"a": {"contains": "24 °C"}}, {"a": {"any": "24 °C, sunny"}}),
+    ({"a": {"contains": "24 °C"}}, {"a": [1, {"any": [{"text": "24 °C"}]}]}),
     ({"a": [{"id": {"matches": "."}}, {"of": {"same_as": "a.0.id"}}]}, {"a": [{"id": "x"}, {"of": "x"}]}),
 ]
 FAILS = [
@@ -90,6 +92,9 @@ FAILS = [
     ({"a": {"one_of": [{"b": 1}, [{"json": {"c": 1}}]]}}, {"a": ['{"c":2}']}, "body.a"),
     ({"a": {"one_of": [[1]]}}, {"a": [1, 2]}, "body.a"),
     ({"a": {"one_of": [1]}}, {}, "body.a"),
+    ({"a": {"contains": "24 °C"}}, {"a": "24 °C"}, "body.a"),
+    ({"a": {"contains": "24 °C"}}, {"a": {"24 °C": "19 °C", "b": [19, None]}}, "body.a"),
+    ({"a": {"contains": "24 °C"}}, {}, "body.a"),
     ({"a": {"same_as": "b"}, "b": "x"}, {"a": "y", "b": "x"}, "body.a"),
     ({"a": {"same_as": "b.0"}}, {"a": None}, "body.a"),
     ({"a": {"same_as": "b"}}, {"b": None}, "body.a"),
@@ -628,6 +633,7 @@ WRONG = [
     ({"a": {"prefer": [1], "any_of": [1, 2]}}, ("a",), "requests have no preferred values"),
     ({"a": {"prefix_of": 1}}, ("a",), "expected text"),
     ({"a": {"same_as": ["b"]}}, ("a",), "expected text"),
+    ({"a": {"contains": 24}}, ("a",), "expected text"),
 ]
 
 

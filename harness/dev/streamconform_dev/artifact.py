@@ -27,6 +27,7 @@ from streamconform.model.cassette import Cassette
 from streamconform.model.leaf import AnyOf, Digest, Literally, Matches, PrefixOf, Present
 from streamconform.model.request import (
     Alternative,
+    Contains,
     Exactly,
     Fields,
     Items,
@@ -70,15 +71,18 @@ _CLOSED: Final = "close"
 Json = dict[str, Any]
 
 
-def write_suite(sources: Sources, folder: Path) -> list[Path]:
-    """Write one file per API into `folder`, and one for cases without an API; return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
+def group_cases(sources: Sources) -> Iterator[tuple[str, list[AnyCase]]]:
+    """Yield each API, and `common` for cases without one, with its cases. Raises `SourceError`."""
     for api, cases in groupby(load(sources), lambda case: case.api or COMMON):
-        path = folder / f"suite-{api}.json.gz"
-        path.write_bytes(_compress(build_document(api, cases)))
-        paths.append(path)
-    return paths
+        yield api, [*cases]
+
+
+def write_suite(api: str, cases: Iterable[AnyCase], folder: Path) -> Path:
+    """Write the file with the `cases` of one API into `folder`, and return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"suite-{api}.json.gz"
+    path.write_bytes(_compress(build_document(api, cases)))
+    return path
 
 
 def build_document(api: str, cases: Iterable[AnyCase]) -> Json:
@@ -337,6 +341,8 @@ def export_wanted(expected: Wanted) -> Json:
             return {"json": value}
         case SameAs(path):
             return {"same_as": path}
+        case Contains(text):
+            return {"contains": text}
         case Fields(fields):
             return {"members": {name: export_wanted(member) for name, member in fields.items()}}
         case Items(items):

@@ -17,6 +17,7 @@ from streamconform.model.case import Level
 from streamconform.model.leaf import Leaf
 from streamconform.model.request import (
     Alternative,
+    Contains,
     Exactly,
     Fields,
     Items,
@@ -175,6 +176,8 @@ def _compare_value(
         case OneOf(options):
             holds = any(_meets(path, option, got, body) for option in options)
             yield _make_check(path, expected, got, level, holds=holds)
+        case Contains(text):
+            yield _make_check(path, expected, got, level, holds=_contains(got, text))
         case Exactly() | JsonText() | Fields() | Items():
             yield _make_check(path, expected, got, level, holds=_matches_value(expected, got))
         case leaf:
@@ -184,6 +187,11 @@ def _compare_value(
 def _meets(path: str, expected: Wanted, got: Any, body: Mapping[str, Any]) -> bool:
     checks = _compare_value(path, expected, got, "must", body)
     return all(check.verdict == "pass" for check in checks)
+
+
+def _contains(value: Any, text: str) -> bool:
+    members = _list_members(value).values()
+    return any(text in member if isinstance(member, str) else _contains(member, text) for member in members)
 
 
 def _matches_value(expected: Exactly | JsonText | Fields | Items, got: Any) -> bool:

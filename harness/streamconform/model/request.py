@@ -28,6 +28,12 @@ class SameAs(Struct, frozen=True):
     path: str
 
 
+class Contains(Struct, frozen=True):
+    """An object or a list that has this text in it, at any depth, such as a result under any key."""
+
+    text: str
+
+
 class Fields(Struct, frozen=True):
     """An object with at least these members."""
 
@@ -47,7 +53,7 @@ class OneOf(Struct, frozen=True):
     why: str | None = None
 
 
-Wanted = Leaf | Exactly | JsonText | SameAs | Fields | Items | OneOf
+Wanted = Leaf | Exactly | JsonText | SameAs | Contains | Fields | Items | OneOf
 """The expectation for one value of a body."""
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from streamconform.model.leaf import Leaf
 from streamconform.model.request import (
     Alternative,
+    Contains,
     Exactly,
     Fields,
     Items,
@@ -62,6 +63,8 @@ def parse_value(value: Any) -> Wanted:
             return JsonText(value["json"])
         case ["same_as"]:
             return SameAs(value["same_as"])
+        case ["contains"]:
+            return Contains(value["contains"])
         case ["one_of"]:
             return OneOf(tuple(map(parse_value, value["one_of"])), value.get(_WHY_KEY))
         case [name] if name in expectation.MATCHERS:
@@ -111,7 +114,7 @@ def find_matcher_errors(
                 yield from find_matcher_errors(options, (*path, name))
         case ["any_of", "prefer"] | ["prefer", "any_of"]:
             message = "requests have no preferred values; leave out `prefer`"
-        case ["prefix_of" | "same_as" as name]:
+        case ["prefix_of" | "same_as" | "contains" as name]:
             message = None if isinstance(value[name], str) else "expected text"
         case _:
             for name, member in value.items():
@@ -139,6 +142,8 @@ def serialize_value(expected: Wanted) -> Any:
             return {"json": value}
         case SameAs(path):
             return {"same_as": path}
+        case Contains(text):
+            return {"contains": text}
         case OneOf(options):
             return {"one_of": [serialize_value(option) for option in options]}
         case Fields(fields):

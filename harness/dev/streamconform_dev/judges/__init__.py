@@ -1,0 +1,1 @@
+"""`conform dev judges`: compare judges in other languages with the judge in Python."""
