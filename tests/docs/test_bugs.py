@@ -149,7 +149,7 @@ def test_a_pattern_takes_its_trials_from_the_cause():
 
 def test_a_failure_without_an_entry_is_a_bug_of_its_own():
     (bug,) = list_bugs(make_scores(fail("Loses text", HARMS[4], as_is="one")), {}, FINDINGS)
-    assert (bug.finding, bug.title, bug.harm) == (None, "Loses text", HARMS[4])
+    assert (bug.finding, bug.title, bug.harms) == (None, "Loses text", (HARMS[4],))
 
 
 def test_one_finding_is_one_bug_with_the_worst_of_its_harms():
@@ -159,7 +159,7 @@ def test_one_finding_is_one_bug_with_the_worst_of_its_harms():
     )
     entries = {CUT: [know("cut-as-complete"), know("unfinished-call-executable")]}
     (bug,) = list_bugs(make_scores(*failures), entries, FINDINGS)
-    assert bug.harm == RUNS
+    assert (bug.harm, bug.harms) == (RUNS, (RUNS, SUCCEEDS))
     assert describe_bugs([bug]) == f"1 bug: {RUNS} (1)"
 
 

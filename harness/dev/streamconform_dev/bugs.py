@@ -30,10 +30,16 @@ class Bug:
     title: str
     finding: str | None
     """The finding's slug."""
-    harm: Harm | None
+    harms: tuple[Harm, ...]
+    """What it does to a user, the worst first; empty if the library is not at fault."""
     unseen: bool
     """Whether no provider was seen to send what shows it."""
     cases: Shown
+
+    @property
+    def harm(self) -> Harm | None:
+        """Return the worst harm."""
+        return self.harms[0] if self.harms else None
 
     def list_cases(self, api: str) -> list[str]:
         """Return the cases of an API that show it."""
@@ -44,7 +50,7 @@ def list_bugs(
     scores: Scores, entries: Mapping[str, Sequence[Entry]], findings: Mapping[str, Finding]
 ) -> tuple[Bug, ...]:
     """Return the bugs of a client, the worst first; `entries` are its known failures by finding."""
-    harms: dict[str, list[Harm | None]] = {}
+    harms: dict[str, set[Harm | None]] = {}
     cases: dict[str, dict[str, tuple[str, ...]]] = {}
     unexplained: list[Bug] = []
     for api, own in scores.apis.items():
@@ -53,17 +59,23 @@ def list_bugs(
             if not explained:
                 shown = failure.list_cases(api)
                 unexplained.append(
-                    Bug(title=failure.title, finding=None, harm=failure.harm, unseen=False, cases=shown)
+                    Bug(
+                        title=failure.title,
+                        finding=None,
+                        harms=_sort_harms({failure.harm}),
+                        unseen=False,
+                        cases=shown,
+                    )
                 )
             for slug, shown in explained.items():
                 _add_cases(cases.setdefault(slug, {}), shown)
                 if _is_own(api, failure, entries[slug], shown):
-                    harms.setdefault(slug, []).append(failure.harm)
+                    harms.setdefault(slug, set()).add(failure.harm)
     bugs = [
         Bug(
             title=findings[slug].title,
             finding=slug,
-            harm=min(harms[slug], key=rank_harm),
+            harms=_sort_harms(harms[slug]),
             unseen=findings[slug].sender in UNSEEN,
             cases=dict(sorted(cases[slug].items())),
         )
@@ -128,6 +140,10 @@ def find_harms(bugs: Iterable[Bug]) -> dict[str, Harm]:
 def rank_harm(harm: Harm | None) -> int:
     """Return the position of a harm, the worst first; a bug without one comes last."""
     return len(HARMS) if harm is None else HARMS.index(harm)
+
+
+def _sort_harms(harms: Iterable[Harm | None]) -> tuple[Harm, ...]:
+    return tuple(sorted((harm for harm in harms if harm is not None), key=HARMS.index))
 
 
 def _names(entry: KnownCause, api: str, failure: Failure) -> bool:

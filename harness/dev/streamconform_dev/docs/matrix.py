@@ -77,6 +77,7 @@ def _blocks(clients: Sequence[Client]) -> Iterator[str]:
     yield f"This page is a summary: {site} has a page for each client, case and finding."
     yield "\n".join(_table(clients, apis))
     yield "## What goes wrong"
+    yield "A bug counts in each line that it belongs to, whatever the number of clients and cases that show it."
     yield "\n".join(_harms(clients))
     yield "## The findings in most clients"
     yield "\n".join(_findings(clients))
@@ -117,7 +118,7 @@ def _harms(clients: Sequence[Client]) -> Iterator[str]:
     yield "| harm to the user | clients | bugs | not seen |"
     yield "|---|--:|--:|--:|"
     for harm in HARMS:
-        hit = [(client.peer, bug) for client in clients for bug in client.bugs if bug.harm == harm]
+        hit = [(client.peer, bug) for client in clients for bug in client.bugs if harm in bug.harms]
         seen, unseen = ({bug.title for _, bug in hit if bug.unseen == flag} for flag in (False, True))
         if hit:
             yield f"| {harm} | {len({peer for peer, _ in hit})} | {len(seen)} | {len(unseen)} |"

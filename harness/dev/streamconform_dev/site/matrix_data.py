@@ -85,8 +85,8 @@ class Client:
 
     @cached_property
     def bug_counts(self) -> Mapping[Harm | None, int]:
-        """Return the number of bugs by harm, apart from those that no provider was seen to provoke."""
-        return count_harms(bug.harm for bug in self.bugs if not bug.unseen)
+        """Return the number of bugs with each harm, apart from those that no provider was seen to provoke."""
+        return count_harms(harm for bug in self.bugs if not bug.unseen for harm in bug.harms)
 
     @property
     def grade(self) -> Grade:

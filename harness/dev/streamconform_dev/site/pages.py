@@ -181,9 +181,9 @@ def _render_home(matrix: Matrix, renderer: Renderer) -> str:
         release=release,
         frames=list(_pick_frames(case)),
         harm_rows=[
-            (harm, MEANINGS[harm], len(clients), len({bug.title for _, bug in bugs if bug.harm == harm}))
+            (harm, MEANINGS[harm], len(clients), len({bug.title for _, bug in bugs if harm in bug.harms}))
             for harm in HARMS
-            if (clients := {name for name, bug in bugs if bug.harm == harm})
+            if (clients := {name for name, bug in bugs if harm in bug.harms})
         ],
         peer_count=len(PEERS),
     )
@@ -213,9 +213,10 @@ def _view_harms(matrix: Matrix) -> View:
         name="harm",
         title="Bugs by harm",
         legend=(
-            "Each cell counts distinct bugs, whatever the number of cases and APIs that show them, by the"
-            " worst that they do to a user. Not seen: bugs on streams that no provider was seen to send,"
-            " although their format allows them or other servers send them. The best clients come first."
+            "Each cell counts distinct bugs, whatever the number of cases and APIs that show them, by what"
+            " they do to a user; one that does several of these counts in each. Not seen: bugs on streams that"
+            " no provider was seen to send, although their format allows them or other servers send them. The"
+            " best clients come first."
         ),
         columns=[*map(Column, ("bugs", *harms, "not seen"))],
         rows=[
@@ -452,7 +453,7 @@ def _summarize(client: Client) -> dict[str, Any]:
             {
                 "finding": bug.finding,
                 "title": bug.title,
-                "harm": bug.harm,
+                "harms": bug.harms,
                 "unseen": bug.unseen,
                 "cases": {api: len(cases) for api in client.by_api if (cases := bug.list_cases(api))},
             }
