@@ -23,7 +23,7 @@ Sender = Literal["provider", "cut", "client", "format", "others"]
 SENDERS: Final[Mapping[Sender, str]] = {
     "provider": "The provider sends this",
     "cut": "Any connection can break like this",
-    "client": "The client itself sends this",
+    "client": "The client itself does this, whatever the provider sends",
     "format": "The format allows this, and the provider was not seen to send it",
     "others": "Only other servers and gateways send this",
 }

@@ -77,7 +77,7 @@ def _blocks(clients: Sequence[Client]) -> Iterator[str]:
     yield f"This page is a summary: {site} has a page for each client, case and finding."
     yield "\n".join(_table(clients, apis))
     yield "## What goes wrong"
-    yield "A bug counts in each line that it belongs to, whatever the number of clients and cases that show it."
+    yield "A bug counts in each line that fits, whatever the number of clients and cases that show it."
     yield "\n".join(_harms(clients))
     yield "## The findings in most clients"
     yield "\n".join(_findings(clients))

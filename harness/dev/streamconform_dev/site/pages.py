@@ -214,9 +214,9 @@ def _view_harms(matrix: Matrix) -> View:
         title="Bugs by harm",
         legend=(
             "Each cell counts distinct bugs, whatever the number of cases and APIs that show them, by what"
-            " they do to a user; one that does several of these counts in each. Not seen: bugs on streams that"
-            " no provider was seen to send, although their format allows them or other servers send them. The"
-            " best clients come first."
+            " they do to a user; one that does several of these counts in each. Not seen: bugs on streams"
+            " that no provider was seen to send, although their format allows them or other servers send"
+            " them. The best clients come first."
         ),
         columns=[*map(Column, ("bugs", *harms, "not seen"))],
         rows=[
