@@ -93,7 +93,7 @@ ISSUES = [
         "`google-genai`, which `strands-",
         "googleapis/python-genai",
     ),
-    ("pydantic-ai", "tool-definitions-are-changed", "`pydantic-ai-slim`", "pydantic/pydantic-ai"),
+    ("pydantic-ai", "refusal-hides-how-its-answer-ended", "`pydantic-ai-slim`", "pydantic/pydantic-ai"),
     ("node-ai", "tool-calls-of-a-cut-stream-are-handed-over", "`ai` 7", "vercel/ai"),
 ]
 

@@ -16,6 +16,8 @@ from markupsafe import Markup, escape
 
 from streamconform.causes.harms import SERIOUS
 from streamconform.causes.table import HARMS, Harm
+from streamconform.init.kits import KITS
+from streamconform.install import INSTALL
 from streamconform.model.case import Case
 from streamconform.plural import format_count
 from streamconform.reports.matrix.context import GITHUB_ISSUE, SAFE_URL
@@ -186,6 +188,8 @@ def _render_home(matrix: Matrix, renderer: Renderer) -> str:
             if (clients := {name for name, bug in bugs if harm in bug.harms})
         ],
         peer_count=len(PEERS),
+        install=INSTALL,
+        languages=[kit.title for kit in KITS.values()],
     )
 
 
