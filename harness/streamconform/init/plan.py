@@ -111,6 +111,7 @@ def plan_files(
         "MINIMUM": KITS[target.language].minimum,
         "IMPL": target.impl,
         "COMMAND": target.impl.removeprefix("cmd:"),
+        "API": apis[0],
         "BUILD": target.build or "",
         "APIS": quoted,
         "ESCAPED_APIS": quoted.replace('"', '\\"'),
