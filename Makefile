@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slowest test-nightly coverage lint lint-javascript types format format-javascript docs docs-fast selftest selftest-nightly innocents mutation bench matrix matrix-update order outdated site generators judges clean
+.PHONY: help run test test-slowest test-nightly coverage lint lint-javascript types format format-javascript docs docs-fast selftest selftest-nightly innocents mutation bench matrix matrix-update order rehearse outdated site generators judges clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -81,6 +81,9 @@ matrix-update: ## Judge peers again, rewrite their known failures, and list what
 
 order: $(VENV)/.dev ## Choose the trials that `--budget` runs first, from the results of `make matrix` for all peers
 	@$(BIN)/python -m streamconform_dev.matrix.trial_order
+
+rehearse: $(VENV)/.dev ## Build, install and use each package of a release; PACKAGES="wheel suite" for some of them
+	@$(BIN)/conform dev rehearse $(PACKAGES)
 
 outdated: $(VENV)/.dev ## List outdated libraries, and the new names in newer releases of the providers' SDKs
 	@$(BIN)/conform dev outdated --new-names

@@ -22,6 +22,7 @@ from streamconform_peers.table import PEERS
 
 from . import cpu_times
 from .bundled_suite import NIGHTLY
+from .judges import crates
 from .judges.go_packages import YAML
 from .optional_tools import TOOLS, describe_problem
 
@@ -49,6 +50,7 @@ CHECKS: dict[str, Callable[[], str | None]] = {
     "typescript": lambda: None if TYPESCRIPT.exists() else "`make judges` was not run",
     "linux": lambda: None if sys.platform == "linux" else "not Linux",
     "peers": lambda: None if all(map(is_installed, SDKS)) else f"no {' or '.join(SDKS)}",
+    "rust_judge": crates.explain_missing,
     "go_judge": lambda: None if YAML.is_dir() else "no golang-gopkg-yaml.v3-dev",
     "installed": lambda: None if any(map(is_installed, PEERS)) else "no peer is installed",
     "engine": lambda: None if all(map(importlib.util.find_spec, ENGINE)) else f"no {' or '.join(ENGINE)}",

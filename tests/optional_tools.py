@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from streamconform.init.plan import MINIMUM_VERSIONS
+from streamconform.init.kits import KITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,25 +20,59 @@ class Tool:
     command: str
     minimum: str = ""
     """The oldest usable version; empty if any is."""
-    version_argument: str = "--version"
+    version_arguments: str = "--version"
 
+
+MAVEN_REPOSITORY: Final = "/usr/share/maven-repo"
+"""Where Debian's packages of Java libraries are, in place of what Maven downloads."""
+_MAVEN_PACKAGES: Final = (
+    "com/fasterxml/jackson/core/jackson-databind",
+    "org/apache/maven/plugins/maven-dependency-plugin",
+    "org/apache/maven/plugins/maven-jar-plugin",
+    "org/apache/maven/plugins/maven-surefire-plugin",
+)
 
 TOOLS: Final[Mapping[str, tuple[Tool, ...]]] = {
     "browser": (Tool("chromium"),),
     # npm comes with Node.js; every npm of Node.js 18 reads the lock files.
-    "node": (Tool("node", MINIMUM_VERSIONS["node"]), Tool("npm")),
-    "generators": (Tool("node", MINIMUM_VERSIONS["node"]),),
-    "biome": (Tool("node", MINIMUM_VERSIONS["node"]),),
+    "node": (Tool("node", KITS["node"].minimum), Tool("npm")),
+    "generators": (Tool("node", KITS["node"].minimum),),
+    "biome": (Tool("node", KITS["node"].minimum),),
     "typescript": (Tool("node", "20"), Tool("npm")),
     # Debian 12 has cargo 1.65 with rustc 1.63. rustc links with cc.
-    "cargo": (Tool("cargo"), Tool("rustc", MINIMUM_VERSIONS["rust"]), Tool("cc")),
-    "go": (Tool("go", MINIMUM_VERSIONS["go"], "version"),),
+    "cargo": (Tool("cargo"), Tool("rustc", KITS["rust"].minimum), Tool("cc")),
+    # The version that harness/judges/rust/Cargo.toml names.
+    "rust_judge": (Tool("cargo-clippy"), Tool("rustfmt"), Tool("rustc", "1.63"), Tool("cc")),
+    "go": (Tool("go", KITS["go"].minimum, "version"),),
     # The version that harness/judges/go/go.mod names.
     "go_judge": (Tool("go", "1.19", "version"), Tool("gofmt")),
+    # The version that harness/judges/java/pom.xml names.
+    "java_judge": (
+        Tool("javac", "17"),
+        Tool("mvn"),
+        *(Tool("ls", "2", f"{MAVEN_REPOSITORY}/{folder}") for folder in _MAVEN_PACKAGES),
+        Tool("ls", "5.9", f"{MAVEN_REPOSITORY}/org/junit/jupiter/junit-jupiter-engine"),
+        Tool("ls", "1.33", f"{MAVEN_REPOSITORY}/org/yaml/snakeyaml"),
+    ),
     # `-addext` is new in 1.1.1.
     "openssl": (Tool("openssl", "1.1.1", "version"),),
     # `-std=c17` is new in GCC 8. Clang before 11 calls itself 4.2.1 here.
     "cc": (Tool("cc", "8", "-dumpversion"),),
+    "cjson": (
+        Tool("cc", "8", "-dumpversion"),
+        Tool("c++"),
+        Tool("make"),
+        Tool("pkg-config", "1.7", "--modversion libcjson"),
+        Tool("pkg-config", "7", "--modversion libcurl"),
+    ),
+    "java": (
+        Tool("javac", KITS["java"].minimum),
+        Tool("mvn"),
+        *(Tool("ls", "2", f"{MAVEN_REPOSITORY}/{folder}") for folder in _MAVEN_PACKAGES),
+    ),
+    "ruby": (Tool("ruby", KITS["ruby"].minimum), Tool("bundle"), Tool("rubocop")),
+    "php": (Tool("php", KITS["php"].minimum), Tool("phpcs")),
+    "perl": (Tool("perl", KITS["perl"].minimum, "-e print$^V"), Tool("perlcritic")),
 }
 """Maps a marker to the programs that its tests need."""
 
@@ -70,10 +104,12 @@ def check(tool: Tool) -> str | None:
         return f"no {tool.command}"
     if not tool.minimum:
         return None
-    done = subprocess.run((path, tool.version_argument), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        (path, *tool.version_arguments.split()), capture_output=True, text=True, check=False
+    )
     version = read_version(done.stdout)
     if version is None:
-        return f"{tool.command} {tool.version_argument} prints no version; {tool.minimum} or newer is needed"
+        return f"{tool.command} {tool.version_arguments} prints no version; {tool.minimum} or newer is needed"
     if is_older(version, tool.minimum):
         return f"{tool.command} {'.'.join(map(str, version))} is older than {tool.minimum}"
     return None

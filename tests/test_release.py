@@ -12,10 +12,19 @@ import pytest
 import yaml
 
 from streamconform import __version__
+from streamconform.install import SOURCE
+from streamconform_dev.rehearsal import PACKAGES
 
 from .test_repository import ROOT, texts
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+REPOSITORY = PROJECT["urls"]["Repository"].removeprefix("https://github.com/")
+RELEASE_WORKFLOW = (ROOT / ".github/workflows/release.yml").read_text("utf-8")
+MANIFESTS = [
+    path
+    for name in ("package.json", "Cargo.toml", "go.mod", "pom.xml")
+    for path in (ROOT / "harness/judges").glob(f"*/{name}")
+]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@(?:v\d+(?:\.\d+)*|[0-9a-f]{40})")
 MARKER = "<!-- The news since the last release is in changelog.d. -->\n"
@@ -69,10 +78,9 @@ def test_each_news_fragment_has_a_kind():
 
 def test_the_action_the_hook_and_the_image_are_documented_at_the_version():
     page = (ROOT / "docs/ci.md").read_text("utf-8")
-    repository = PROJECT["urls"]["Repository"].removeprefix("https://github.com/")
-    assert f"uses: {repository}@v{__version__}" in page
-    assert f"repo: https://github.com/{repository}\n    rev: v{__version__}" in page
-    assert f"ghcr.io/{repository}:v{__version__}" in page
+    assert f"uses: {REPOSITORY}@v{__version__}" in page
+    assert f"repo: https://github.com/{REPOSITORY}\n    rev: v{__version__}" in page
+    assert f"ghcr.io/{REPOSITORY}:v{__version__}" in page
 
 
 def test_nothing_has_a_placeholder_for_the_owner_of_the_repository():
@@ -97,16 +105,32 @@ def test_no_script_of_a_workflow_contains_an_expression(path):
     assert [step["run"] for step in list_steps(path) if "${{" in step.get("run", "")] == []
 
 
-def test_the_package_is_published_without_a_token():
-    (job,) = [
-        job
-        for job in yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))[
-            "jobs"
-        ].values()
-        if any(step.get("uses", "").startswith("pypa/") for step in job["steps"])
-    ]
-    assert job["permissions"] == {"id-token": "write"}
-    assert "secrets." not in (ROOT / ".github/workflows/release.yml").read_text("utf-8")
+def test_each_package_is_rehearsed_and_then_published_without_a_token():
+    jobs = yaml.safe_load(RELEASE_WORKFLOW)["jobs"]
+    publishing = {name for name in jobs if name not in ("build", "github")} | {"suite"}  # on GitHub
+    assert set(PACKAGES) <= publishing
+    assert {name for name, job in jobs.items() if job.get("needs") == "build"} | {"suite"} == publishing
+    assert set(jobs["github"]["needs"]) | {"suite"} == publishing
+    (rehearsal,) = [step["run"] for step in jobs["build"]["steps"] if "rehearse" in step.get("run", "")]
+    assert rehearsal.split()[1:] == ["dev", "rehearse", "--keep", "dist"]
+    assert jobs["wheel"]["permissions"] == jobs["npm"]["permissions"] == {"id-token": "write"}
+    assert "secrets." not in RELEASE_WORKFLOW
+
+
+def test_a_release_checks_that_the_pages_install_it_by_its_name():
+    code = (ROOT / "harness/streamconform/install.py").read_text("utf-8")
+    (line,) = re.findall(r"grep -Fqx '(SOURCE.*)' harness/streamconform/install.py", RELEASE_WORKFLOW)
+    assert re.sub(r'"streamconform"$', f'"{SOURCE}"', line) in code.splitlines()
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.parent.name)
+def test_the_packages_in_other_languages_have_the_version_and_the_license_of_the_project(path):
+    text = path.read_text("utf-8")
+    if path.name == "go.mod":  # its version is the tag's
+        assert text.startswith(f"module github.com/{REPOSITORY}/harness/judges/go\n")
+        return
+    assert re.search(rf'(?:<version>|"?version"?\s*[=:]\s*"){re.escape(__version__)}[<"]', text)
+    assert PROJECT["license"] in text
 
 
 def test_the_image_is_built_from_everything_that_the_package_contains():

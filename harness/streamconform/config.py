@@ -1,6 +1,7 @@
 """The config file: the nearest `conform.toml`, or `pyproject.toml` with `[tool.conform]`.
 
-Every key is also a command-line option of the same name, which takes precedence.
+Every key except `build` and `build_timeout` is also a command-line option of the same name, which takes
+precedence.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, get_args
 
+from streamconform.adapters.build import BUILD_SECONDS, Build
 from streamconform.adapters.program import START_SECONDS
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.files import read_regular
@@ -40,6 +42,8 @@ def _is_duration(value: Any) -> bool:
 
 KEYS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "impl": (_is_text_or_list, "a string or a list of strings"),
+    "build": (_is_text, "a command"),
+    "build_timeout": (_is_duration, "a number of seconds"),
     "api": (_is_text_or_list, "a string or a list of strings"),
     "profile": (_is_text, "the name of a profile"),
     "level": (_is_text, "must, should or may"),
@@ -75,6 +79,7 @@ class ProjectSettings:
 
     selection: SelectionSettings = field(default_factory=SelectionSettings)
     impl: tuple[str, ...] = ()
+    build: Build | None = None
     known_failures: tuple[str, ...] = ()
     report: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
@@ -92,6 +97,7 @@ def read_settings(arguments: Mapping[str, Any]) -> ProjectSettings:
     Names that are no setting are ignored. Raises `SourceError` for a wrong file, and `UsageError`.
     """
     values = load_settings(Path.cwd())
+    build = _make_build(values)
     if arguments.get("profile"):
         # A profile has its own deliveries and faults, so those in the config file do not apply.
         values = {key: value for key, value in values.items() if key not in ("deliver", "faults")}
@@ -103,6 +109,7 @@ def read_settings(arguments: Mapping[str, Any]) -> ProjectSettings:
     return ProjectSettings(
         selection=SelectionSettings.from_values(values),
         impl=tuple(values.get("impl", ())),
+        build=build,
         known_failures=tuple(values.get("known_failures", ())),
         report=tuple(values.get("report", ())),
         allow=tuple(values.get("allow", ())),
@@ -111,6 +118,13 @@ def read_settings(arguments: Mapping[str, Any]) -> ProjectSettings:
         start_timeout=float(values.get("start_timeout", START_SECONDS)),
         strict=bool(values.get("strict", False)),
     )
+
+
+def _make_build(values: Mapping[str, Any]) -> Build | None:
+    if "build" not in values:
+        return None
+    seconds = float(values.get("build_timeout", BUILD_SECONDS))
+    return Build(values["build"], frozenset(values.get("impl", ())), seconds)
 
 
 def find_config(folder: Path) -> tuple[Path, Mapping[str, Any]] | None:

@@ -18,6 +18,22 @@ NODE_SUFFIX: Final = " (Node.js)"
 """Marks an npm library in findings that also name a Python library with the same name."""
 
 
+Sender = Literal["provider", "cut", "client", "format", "others"]
+"""Where the stream that shows a finding comes from, as in `SENDERS`."""
+SENDERS: Final[Mapping[Sender, str]] = {
+    "provider": "The provider sends this",
+    "cut": "Any connection can break like this",
+    "client": "The client itself does this, whatever the provider sends",
+    "format": "The format allows this, and the provider was not seen to send it",
+    "others": "Only other servers and gateways send this",
+}
+"""Each sender in a sentence, without its period."""
+UNSEEN: Final[frozenset[Sender]] = frozenset({"format", "others"})
+"""The senders with which no provider was seen to send the stream."""
+Answer = Literal["confirmed", "disputed"]
+"""Whether the maintainers called it a bug, or intended."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Library:
     """A library that has the bug."""
@@ -25,15 +41,22 @@ class Library:
     name: str
     release: str
     """The release with which the bug was reproduced."""
-    since: str | None = None
-    """The first release with the bug; `first` if every release has it, None if unknown."""
-    fixed: str | None = None
-    """The first later release without the bug; None if there is none or if it is unknown."""
+    status: Answer | None = None
+    """What the maintainers said in `reply`; None if nothing is known."""
+    reply: str | None = None
+    """The address of the maintainers' answer."""
+    does: str | None = None
+    """What only this library does, for a finding about several; Markdown."""
 
     @property
     def package(self) -> str:
         """Return the package's name without the suffix that distinguishes packages with the same name."""
         return self.name.removesuffix(NODE_SUFFIX)
+
+    @property
+    def on_node(self) -> bool:
+        """Return whether the name says that it is an npm library."""
+        return self.name.endswith(NODE_SUFFIX) or self.name.startswith("@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +66,7 @@ class Finding:
     slug: str
     title: str
     libraries: tuple[Library, ...]
-    input: Literal["legal", "lenient"]
-    """Whether the provider itself sends such streams, or only lenient servers do."""
+    sender: Sender
     cases: tuple[str, ...]
     documented: str
     does: str
@@ -59,16 +81,25 @@ class Finding:
 
         None if the bug is not in any of them, but in a library that they use.
         """
+        package = _name_package(self.find_owner(peer, versions), peer)
+        return package if package in versions else None
+
+    def find_owner(self, peer: Peer, versions: Mapping[str, str]) -> Library:
+        """Return the library whose bug `peer` shows: one of its packages, or one that they use."""
         on_node = peer.language == "javascript"
         # The suffix distinguishes an npm library from a Python library with the same name if a finding names
         # both.
         marked = [library for library in self.libraries if library.name.endswith(NODE_SUFFIX) == on_node]
-        for library in (*marked, *self.libraries):
-            package = peer.distribution if library.package == peer.name else library.package
+        candidates = (*marked, *self.libraries)
+        for library in candidates:
             namesakes = [other for other in marked if other.package == library.package]
-            if package in versions and (library in marked or not namesakes):
-                return package
-        return None
+            if _name_package(library, peer) in versions and (library in marked or not namesakes):
+                return library
+        return candidates[0]
+
+
+def _name_package(library: Library, peer: Peer) -> str:
+    return peer.distribution if library.package == peer.name else library.package
 
 
 def read_findings() -> dict[str, Finding]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from streamconform.schemas import read_checked
 from streamconform.yaml_text import writer
+from streamconform_peers.findings import Library
 from streamconform_peers.peer import Peer
+from streamconform_peers.table import PEERS
 
 State = Literal["present", "absent", "unclear"]
 HEADING: Final = (
@@ -57,6 +60,23 @@ def read_history_of(peer: Peer) -> PeerHistory | None:
     return read_history(peer.history) if peer.history.exists() else None
 
 
+def find_history(slug: str, library: Library) -> tuple[FindingHistory, str] | None:
+    """Return the history of a finding in a library, and the library's newest release; None if not tested."""
+    for peer in sorted(PEERS.values(), key=lambda peer: (peer.language == "javascript") != library.on_node):
+        history = _read_history_of(peer.name)
+        package = peer.distribution if library.package == peer.name else library.package
+        if history is not None:
+            for entry in history.findings:
+                if (entry.finding, entry.package) == (slug, package):
+                    return entry, history.newest[package]
+    return None
+
+
+@cache
+def _read_history_of(name: str) -> PeerHistory | None:
+    return read_history_of(PEERS[name])
+
+
 def read_history(path: Path) -> PeerHistory:
     """Return the history in a file. Raises `SourceError`, which lists the invalid lines."""
     document = read_checked(path, "history.v1")
@@ -77,20 +97,30 @@ def format_history(history: PeerHistory) -> str:
 
 
 def describe(entry: FindingHistory, newest: str) -> str:
-    """Return the end of a sentence that says when a bug was introduced and fixed."""
-    if entry.without is None:
-        parts = [f"in every release that can be tested, since {entry.oldest}"]
-    else:
+    """Return the end of a sentence that says which of the tested releases have a bug."""
+    tested = [release for release, state in entry.releases.items() if state != "unclear"]
+    having = [release for release in tested if entry.releases[release] == "present"] or [entry.oldest]
+    first, last = having[0], having[-1]
+    if entry.without is not None:
         parts = [f"since {entry.oldest}"]
         parts += [] if entry.adjacent else [f"or a release after {entry.without}"]
+    elif not entry.steady:
+        parts = [
+            f"present in {len(having)} of the {len(tested)} releases tested ({tested[0]} to {tested[-1]})"
+        ]
+    elif len(having) == 1:
+        parts = [f"present in {first}"]
+    else:
+        parts = [
+            f"present in every release tested{' before the fix' if entry.fixed else ''} ({first} to {last})"
+        ]
     if entry.fixed:
         parts.append(f"fixed in {entry.fixed}" + ("" if entry.adjacent else " or a release before it"))
-    elif entry.newest == "present":
-        parts.append(f"the newest release, {newest}, has it")
+    elif last == newest:
+        parts.append("the newest release")
     else:
-        parts.append(f"the newest release, {newest}, cannot be tested")
-    if not entry.steady:
-        parts.append("but some releases in between do not have it")
+        was_tried = entry.newest == "unclear"
+        parts.append(f"the newest release, {newest}, {'could not be' if was_tried else 'was not'} tested")
     return ", ".join(parts)
 
 

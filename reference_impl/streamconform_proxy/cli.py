@@ -14,6 +14,7 @@ import click
 from streamconform.cli import commands
 from streamconform.cli.server import check_key_is_private, parse_base_url, read_key
 from streamconform.errors import UsageError
+from streamconform.install import format_install
 from streamconform.loopback import LOOPBACK
 from streamconform.run.exits import Exit
 from streamconform.system import calling_on_signals
@@ -103,7 +104,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
     The proxy translates from anthropic-messages to ollama-chat or openai-chat, and from openai-chat to
     anthropic-messages. The first line on stdout begins with the proxy's URL; each request is logged on
-    stderr. Needs aiohttp: pip install 'streamconform[proxy]'. Exit codes: 0 stopped, 2 usage error, 130
+    stderr. Needs aiohttp, which the extra `proxy` installs. Exit codes: 0 stopped, 2 usage error, 130
     stopped before all answers finished.
     """
     given = ProxyOptions(**arguments)
@@ -112,7 +113,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     except ModuleNotFoundError as error:
         if error.name != "aiohttp":
             raise
-        raise UsageError("`conform proxy` needs aiohttp; run `pip install 'streamconform[proxy]'`") from None
+        raise UsageError(f"`conform proxy` needs aiohttp; run `{format_install('proxy')}`") from None
     pair = (given.client, given.upstream)
     if pair not in ROUTES:
         known = "; ".join(f"--from {client} --to {upstream}" for client, upstream in ROUTES)

@@ -15,7 +15,7 @@ PAGES = {
     "home": "index.html",
     "start": "start.html",
     "matrix": "matrix/index.html",
-    "harm": "matrix/harm.html",
+    "matrix by API": "matrix/api.html",
     "cases": "matrix/cases.html",
     "api": "matrix/api/openai-chat.html",
     "client": CLIENT,

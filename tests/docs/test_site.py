@@ -13,14 +13,17 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from streamconform.causes.harms import SERIOUS
 from streamconform.cli.verbs import load_verbs
 from streamconform.schemas import NAMES
 from streamconform_dev.checkout import ROOT
+from streamconform_dev.site.badge import COLORS, describe_badge
 from streamconform_dev.site.build import read_context
 from streamconform_dev.site.feed import list_entries
 from streamconform_dev.site.matrix_data import read_matrix
 from streamconform_dev.site.pages import SHOWN_CASE, SHOWN_FINDING, Renderer, render_pages
 from streamconform_peers.findings import read_findings
+from streamconform_peers.history import describe, find_history
 from streamconform_peers.table import PEERS
 
 MAX_FIRST_LOAD = 100_000
@@ -81,7 +84,7 @@ def test_links_into_the_repository_name_what_is_there(pages):
     prefix = read_context()["repository"]
     links = {link for page in pages.values() for link in page.links if link.startswith(prefix)}
     paths = {re.sub(rf"^{re.escape(prefix)}/(?:blob|tree)/main/|#.*$", "", link) for link in links}
-    own = {prefix, f"{prefix}/issues"}
+    own = {prefix, *(path for path in paths if path.startswith(f"{prefix}/issues"))}
     assert [path for path in sorted(paths - own) if not (ROOT / path).exists()] == []
 
 
@@ -139,11 +142,13 @@ def test_badges_and_json_say_what_the_scores_say(site, matrix):
     for client in matrix.clients:
         badge = json.loads((site / f"badges/{client.name}.json").read_text("utf-8"))
         assert badge["schemaVersion"] == 1
-        assert badge["message"].startswith(client.total.share)
+        assert badge["message"] == client.summarize(most=1)
         image = ET.fromstring((site / f"badges/{client.name}.svg").read_text("utf-8"))  # noqa: S314
         assert badge["message"] in image.get("aria-label")
-        own = sum(api["failed"] for api in listed[client.name]["apis"].values())
-        assert own == client.total.failed
+        bugs = listed[client.name]["bugs"]
+        for api, counts in listed[client.name]["apis"].items():
+            assert counts["bugs"] == sum(api in bug["cases"] for bug in bugs)
+            assert (counts["failing"] == 0) == (counts["bugs"] == 0)
         assert (site / listed[client.name]["page"]).exists()
 
 
@@ -179,26 +184,38 @@ def test_text_that_is_not_ours_is_escaped(matrix):
         assert "{{7*7}}" in made[path]
 
 
-def test_a_history_dates_a_finding(matrix):
-    client = next(client for client in matrix.clients if client.list_findings())
-    slug = client.list_findings()[0]
-    library = matrix.findings[slug].libraries[0]
-    history = {
-        slug: {"package": library.name, "oldest": "1.2", "without": "1.1", "newest": "present"},
-    }
-    dated = replace(client, history=history, newest={library.name: "9.8"})
-    few = replace(
-        matrix,
-        clients=(dated,),
-        cases={SHOWN_CASE: matrix.cases[SHOWN_CASE]},
-        findings={slug: matrix.findings[slug]},
-    )
-    made = dict(render_pages(few, Renderer(read_context()), {}))
-    assert (
-        f"{library.name}: since 1.2, the newest release, 9.8, has it"
-        in made[f"matrix/clients/{client.name}.html"]
-    )
-    assert "not in 9.8, the newest" in made[f"findings/{slug}.html"]
+def test_a_history_dates_a_finding(matrix, site):
+    slug = "cut-stream-ends-with-finish-reason-stop-or-tool"
+    (library,) = matrix.findings[slug].libraries
+    dates = describe(*find_history(slug, library))
+    for path in ("matrix/clients/litellm.html", f"findings/{slug}.html"):
+        assert dates in (site / path).read_text("utf-8")
+
+
+def test_a_badge_is_green_only_without_serious_bugs(matrix):
+    colors = {client.name: describe_badge(client)["color"] for client in matrix.clients}
+    for client in matrix.clients:
+        if any(bug.harm in SERIOUS for bug in client.bugs):
+            assert colors[client.name] in (COLORS["bad"][1:], COLORS["some"][1:]), client.name
+    assert len(set(colors.values())) == len(COLORS)
+
+
+def test_the_worst_harm_leads_in_words(matrix):
+    client = matrix.find_client("google-genai")
+    assert client.summarize().startswith("2 bugs: loses or changes content (1), keeps the provider")
+    assert client.summarize().endswith("; 1 more on streams that no provider was seen to send")
+
+
+def test_an_answer_of_the_maintainers_leads_a_finding(site):
+    slug = "signatures-of-gemini-are-not-sent-in-chat-completions"
+    page = (site / f"findings/{slug}.html").read_text("utf-8")
+    reply = '<a href="https://github.com/langchain-ai/langchain/issues/37347">the maintainers say'
+    assert page.index("langchain-openai: " + reply) < page.index("<table")
+
+
+def test_one_can_contest_a_client_and_a_finding(site):
+    for path in ("matrix/clients/openai.html", f"findings/{SHOWN_FINDING}.html"):
+        assert "issues/new?title=Contest" in (site / path).read_text("utf-8")
 
 
 def test_a_case_lists_only_the_findings_that_its_own_failures_show(matrix):

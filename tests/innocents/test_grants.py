@@ -52,7 +52,7 @@ NO_FREEDOM = {
         "- NaN and Infinity may be printed in `arguments` and `usage`, where they count as failures of the"
         " library.": "they are failures",
         "On Linux, only the time counts in which the program and its children are idle, up to five times the"
-        " limit in all, so a program may compile (`cargo run`), download (`npx`) or import a large library"
+        " limit in all, so a program may download (`npx`) or import a large library"
         " first.": "about the time before the first answer",
         '- Events may also be sent as they happen, in lines `{"op":"event","id":"7","event":{…}}`, instead of'
         " in `events`.": "about the protocol: both become the same list of events",

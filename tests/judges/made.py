@@ -109,6 +109,19 @@ MADE: tuple[tuple[str, Expectation, Sequence[Any]], ...] = (
         ),
     ),
     (
+        "numbers",
+        Expectation(
+            (block("tool_call", name=Literally("f"), arguments=Literally([2**53 - 1, 0.1, 1e22, -1.5e-7])),),
+            COMPLETE,
+        ),
+        (
+            # Read without rounding: a digit more or less is another number.
+            answer(call("f", arguments=[float(2**53 - 1), 0.1, 10**22, -1.5e-07])),
+            answer(call("f", arguments=[2**53, 0.1, 1e22, -1.5e-7])),
+            answer(call("f", arguments=[2**53 - 1, 0.1000000000000001, 1e22, -1.5e-7])),
+        ),
+    ),
+    (
         "refusals",
         Expectation(
             (block("refusal", text=Literally("I ")), block("refusal", text=Literally("can't."))), COMPLETE

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from streamconform.errors import UsageError
+from streamconform.install import format_install
 from streamconform_proxy import THINKING_CAPABLE
 from streamconform_proxy.cli import command
 
@@ -124,7 +125,7 @@ def test_a_missing_aiohttp_is_reported_with_the_command_to_install_it():
     )
     ran = subprocess.run((sys.executable, "-c", program), capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert "pip install 'streamconform[proxy]'" in ran.stderr
+    assert format_install("proxy") in ran.stderr
 
 
 def test_neither_the_reference_nor_the_command_line_needs_aiohttp():

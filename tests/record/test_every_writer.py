@@ -27,6 +27,7 @@ WRITERS = {
     "dev/streamconform_dev/cli/innocents.py": "a table of innocents",
     "dev/streamconform_dev/cli/selftest.py": "a table of mutants",
     "dev/streamconform_dev/artifact.py": "the suite, from committed files",
+    "dev/streamconform_dev/go_module.py": "a package, from committed files",
     "dev/streamconform_dev/judges/files.py": "answers to committed streams",
     "dev/streamconform_dev/bench/many_streams.py": "streams that the reference encodes",
     "dev/streamconform_dev/bench/scale.py": "the first of them, and measurements",

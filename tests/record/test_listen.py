@@ -20,7 +20,7 @@ import pytest
 
 from streamconform.apis import APIS
 from streamconform.suite import cassettes
-from streamconform_capture.record.listened import find_api
+from streamconform_capture.record.overheard import find_api
 
 from ..cli import forked
 from .anthropic import answer
@@ -394,7 +394,7 @@ def test_a_command_that_asks_nothing_fails(tmp_path):
         (("listen",), "Missing option '--upstream'"),
         (("listen", "--upstream", "http://x", "--twin"), "No such option '--twin'"),
         (("--twin", "listen", "--upstream", "http://x"), "`--twin` has no effect before `listen`"),
-        (("listen", "--upstream", "ftp://x"), "--upstream is not an http or https URL"),
+        (("listen", "--upstream", "ftp://x"), "--upstream is not an http, https, ws or wss URL"),
         (("listen", "--upstream", "http://x", "--", "no-such-program"), "cannot run"),
         (("--", "ls"), "no command `ls`"),
         ((), "missing option `--api`"),

@@ -19,9 +19,10 @@ from streamconform.errors import LostError
 from streamconform.model.cassette import Cassette, ChunkMark, Recorded, Request
 from streamconform.run.exits import Exit
 from streamconform_capture.cli.record import listen as command
-from streamconform_capture.record import listen, live
-from streamconform_capture.record.listen import Overheard, Received, RecordingProxy, Upstream
+from streamconform_capture.record import listen, live, overheard
+from streamconform_capture.record.listen import RecordingProxy, Upstream
 from streamconform_capture.record.listened import KeptExchange, NotKept
+from streamconform_capture.record.overheard import Overheard, Received
 
 from .anthropic import answer
 from .server import END, HEAD, Wait, chunk, replying, serving, stream
@@ -237,7 +238,7 @@ def test_chunks_beyond_the_limit_are_recorded_as_one_and_the_note_says_so(monkey
 
 
 def test_the_bytes_of_an_answer_are_counted_beyond_what_is_stored(monkeypatch):
-    monkeypatch.setattr(listen, "MAX_BYTES", 100)
+    monkeypatch.setattr(overheard, "MAX_BYTES", 100)
     with serving(*stream(BODY)) as server, proxying(server.base_url) as (proxy, kept):
         assert post(proxy.url) == (200, BODY)
     assert (len(kept[0].body), kept[0].received, kept[0].cut) == (100, len(BODY), "too_large")

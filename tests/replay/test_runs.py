@@ -17,7 +17,9 @@ from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.interface import Observation
 from streamconform.adapters.program import Program
 from streamconform.errors import SelectionError, UsageError
+from streamconform.model.trial import Behavior
 from streamconform.reports.causes import group_by_cause
+from streamconform.reports.server_log import describe_log
 from streamconform.reports.summary import describe_skipped
 from streamconform.run import pool
 from streamconform.run.answers import read_answers
@@ -196,6 +198,24 @@ def test_a_client_that_is_killed_or_hangs_costs_its_own_trial_only(tmp_path):
     verdicts = {id_.rpartition("/")[2].partition("@")[0]: verdict for id_, verdict in ran.verdicts.items()}
     assert (verdicts.pop("killed"), verdicts.pop("hangs")) == ("faulted", "hang")
     assert set(verdicts.values()) == {"pass"}
+
+
+STUCK = """
+    for chunk in stream(run):
+        if MODE == "hangs": time.sleep(60)
+        os.kill(os.getpid(), 9)
+    return GOOD
+"""
+
+
+@pytest.mark.parametrize("mode", ["hangs", "dies"])
+def test_a_client_that_does_not_answer_a_script_leaves_the_log_of_its_connections(tmp_path, mode):
+    case = next(case for case in bundled_suite.scripts("anthropic-messages") if case.id.endswith("/abort"))
+    client = hosted(tmp_path, STUCK.replace("MODE", repr(mode)), ("abort",))
+    (result,) = run(tmp_path, [Behavior(case)], client, timeout=2.0).finished.results.trials
+    assert result.verdict == {"hangs": "hang", "dies": "faulted"}[mode]
+    assert [entry["event"] for entry in result.observation["server"]][:2] == ["request", "sent"]
+    assert "request 1 on connection 1" in next(describe_log(result.observation))
 
 
 def test_trials_in_flight_when_a_program_is_killed_are_retried(tmp_path):

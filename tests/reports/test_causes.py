@@ -33,6 +33,7 @@ from streamconform.reports.causes import (
     group_by_cause,
 )
 from streamconform.reports.describe import describe_failure
+from streamconform_capture.probe.plan import list_cases, list_checked_paths
 from streamconform_capture.probe.proxy_rules import list_rules
 from streamconform_reference.apis.grammars import GRAMMARS
 
@@ -82,6 +83,7 @@ RULES = {
     "answer.calls": "Breaks a rule of the API (`answer.calls`)",
     "http.content-type": "Answers with a wrong content type",
     "http.status": "Answers with a wrong status or an incomplete body (`http.status`)",
+    "websocket.open": "Breaks a rule of WebSockets (`websocket.open`)",
     "refusal.error": "Answers with an error that is not in the client's format (`refusal.error`)",
     "upstream.prompt": "Changes the prompt on the way to the upstream server",
     "upstream.tools": "Changes the tools on the way to the upstream server",
@@ -629,6 +631,13 @@ def test_every_rule_of_a_proxy_has_a_headline_of_its_own():
         if find_row(Difference(rule, "null")).path == ".*"
     ]
     assert others == []
+
+
+def test_every_check_of_a_probe_over_a_websocket_has_a_headline_of_its_own():
+    api = "openai-responses"
+    cases = list_cases(api, (), has_key=True, transport="websocket")
+    paths = {path for case in cases for path in list_checked_paths(api, case).possible}
+    assert [path for path in paths if find_row(Difference(path, "null")).path == ".*"] == []
 
 
 def test_consequences_are_counted_in_trials():

@@ -240,6 +240,19 @@ class Recording(Struct, frozen=True, kw_only=True):
     """The provider's public host, which may be named in the provenance. Other hosts may be private."""
 
 
+class Sockets(Struct, frozen=True, kw_only=True):
+    """How a client asks for an answer over a WebSocket."""
+
+    request: str
+    """The type of the message that asks; its other members are the body of a request."""
+    lane: str
+    """The member with the name of a lane, in a request and in the events of its answer."""
+    warm_up: Mapping[str, Any]
+    """The members of a request that only prepares the next one, and whose answer has no content."""
+    fits_http: Callable[[Json, Sequence[Payload]], bool]
+    """Whether HTTP has a request's body and the events of its whole answer, too."""
+
+
 class Importing(Struct, frozen=True, kw_only=True):
     """How captures made by other tools are recognized."""
 
@@ -387,6 +400,8 @@ class Api(Struct, frozen=True, kw_only=True):
     never receives any, so it is not judged on thoughts.
     """
     reducing: Reducing = field(default_factory=Reducing)
+    sockets: Sockets | None = None
+    """None if the API has no WebSocket."""
     variants: Variants = field(default_factory=dict)
     """The deliveries of `VARIANTS` that servers of the API really send."""
     vendor_payloads: Mapping[str, Json] = field(default_factory=dict)

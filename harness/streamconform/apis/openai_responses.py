@@ -23,6 +23,7 @@ from streamconform.apis.api import (
     RepeatedText,
     RequestForm,
     SmokeStreams,
+    Sockets,
     require,
 )
 from streamconform.apis.openai_responses_variants import RESPONSES_VARIANTS
@@ -41,6 +42,18 @@ CLIENT_CALLS: Final = (
 def _is_terminal(payload: Payload) -> bool:
     ends = ("response.completed", "response.incomplete", "response.failed", "error")
     return payload.get("type") in ends or ("type" not in payload and bool(payload.get("error")))
+
+
+def _fits_http(body: Json, events: Sequence[Payload]) -> bool:
+    """Return whether nothing is of a WebSocket only: a lane, warm-up, steering, or an output left out."""
+    kinds = [str(event.get("type")) for event in events]
+    return (
+        not {"generate", "stream_id"} & body.keys()
+        and not any("stream_id" in event for event in events)
+        and all(kind.startswith("response.") and not kind.startswith("response.steer.") for kind in kinds)
+        and [n for n, event in enumerate(events, 1) if _is_terminal(event)] == [len(events)]
+        and "output" in as_object(events[-1].get("response"))
+    )
 
 
 def _count_ended_calls(payloads: Sequence[Payload]) -> int:
@@ -200,6 +213,10 @@ API: Final = Api(
             payloads=_stream,
             document=_response,
         ),
+    ),
+    # https://developers.openai.com/api/docs/guides/websocket-mode
+    sockets=Sockets(
+        request="response.create", lane="stream_id", warm_up={"generate": False}, fits_http=_fits_http
     ),
     requests=RequestForm(
         canonical=_canonical,

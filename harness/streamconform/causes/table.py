@@ -410,6 +410,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     Row(r"http\.content-type", "", "content-type-wrong", "Answers with a wrong content type", MISLEADS),
     Row(r"http\..*", "", "{path}", "Answers with a wrong status or an incomplete body (`{path}`)", MISLEADS),
+    Row(r"websocket\..*", "", "{path}", "Breaks a rule of WebSockets (`{path}`)", MISLEADS),
     Row(
         r"refusal\..*",
         "",

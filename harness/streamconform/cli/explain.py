@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from streamconform.adapters.build import run_build
 from streamconform.adapters.connect import Connection, connect_command
 from streamconform.adapters.preflight import connect_startable
 from streamconform.adapters.program import Program
@@ -121,6 +122,7 @@ def command(
         judged = judge_file(file, _find_trial(case, settings.selection), capability)
         ctx.exit(_show_file(judged, shape, strict=strict, verbose=bool(verbose)))
     _reject_outcome_options(ctx)
+    run_build(settings.build, (connect_command(program).impl, impl or ""), options.print_note)
     connection = _connect(program, impl, arguments)
     trial = _find_trial(case, settings.selection)
     explained = asyncio.run(_run_trial(connection, trial, timeout, settings.start_timeout))

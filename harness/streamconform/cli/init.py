@@ -11,16 +11,14 @@ from streamconform.apis import APIS, TEMPLATE_API
 from streamconform.cli import commands
 from streamconform.errors import UsageError
 from streamconform.files import read_regular, write_atomically
+from streamconform.init.kits import LANGUAGES, Language, detect_language
 from streamconform.init.plan import (
     ADAPTER_MODES,
-    LANGUAGES,
     WORKFLOW,
     AdapterMode,
     AdapterTarget,
     Kept,
-    Language,
     NewFile,
-    detect_language,
     find_target,
     plan_files,
 )
@@ -69,11 +67,9 @@ def command(
     Completions in place of your library; its comments say what to replace. Existing files are kept.
 
     \b
-    conform init                     a parser in Python: tests/conform_adapter.py
-    conform init --input http        a client in Python, with its HTTP library
-    conform init --language node     tests/conform_adapter.mjs
-    conform init --language go       tests/conform_adapter/main.go
-    conform init --language rust     examples/conform_adapter/main.rs
+    conform init                     a parser, in the language of the project's manifest
+    conform init --input http        a client, with its HTTP library
+    conform init --language java     the template for another language
     """
     folder = Path()
     target = find_target(folder, language or detect_language(folder), package)

@@ -9,7 +9,8 @@ from typing import Any, Final, TypeVar
 import click
 
 from streamconform import user_cache
-from streamconform.adapters.connect import Connection
+from streamconform.adapters.build import run_build
+from streamconform.adapters.connect import Connection, connect_command
 from streamconform.adapters.preflight import make_connections
 from streamconform.adapters.program import START_SECONDS
 from streamconform.apis import APIS
@@ -252,7 +253,12 @@ def select_for_run(settings: ProjectSettings, *, last_failed: bool) -> tuple[Sel
 
 
 def find_connections(settings: ProjectSettings, arguments: Mapping[str, Any]) -> tuple[Connection, ...]:
-    """Return the connections to the implementations of a run. Raises the exceptions of `make_connections`."""
+    """Return the connections to the implementations of a run, after the build.
+
+    Raises the exceptions of `make_connections` and of `run_build`.
+    """
     program = arguments.get("program") or ()
     # A program after `--` replaces the config file's implementations, but not those of `--impl`.
-    return make_connections(arguments["impl"] if program else settings.impl, program)
+    impls = arguments["impl"] if program else settings.impl
+    run_build(settings.build, (*impls, connect_command(program).impl), print_note)
+    return make_connections(impls, program)

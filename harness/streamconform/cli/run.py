@@ -16,6 +16,7 @@ import click
 from streamconform import reports
 from streamconform.adapters.connect import BROKEN, Connection
 from streamconform.cli import commands, completion, options
+from streamconform.cli.declared import apply_declaration
 from streamconform.cli.known_failures import (
     check_update_options,
     known_failures_options,
@@ -40,6 +41,7 @@ from streamconform.known_failures.reading import (
 from streamconform.model.case import Case
 from streamconform.model.result import Header, TrialResult
 from streamconform.plural import format_count
+from streamconform.reports.declared import describe_declared
 from streamconform.reports.style import StyledLine, print_lines
 from streamconform.reports.terminal import Terminal
 from streamconform.run.budget import Budget
@@ -91,7 +93,7 @@ SECTIONS: Final = {
         "cassettes",
     ),
     "How to run": ("workers", "timeout", "start_timeout", "budget", "resume", "exitfirst", "maxfail"),
-    "What counts as a failure": ("strict", "known_failures", "update"),
+    "What counts as a failure": ("strict", "known_failures", "declared", "update"),
     "Output": ("report", "answers", "baseline", "durations", "quiet", "verbose"),
 }
 """The sections of `--help`, with the names of their options."""
@@ -109,6 +111,7 @@ class RunOptions:
     key_env: str | None
     select: tuple[str, ...]
     last_failed: bool
+    declared: bool
     update: bool
     resume: bool
     budget: float | None
@@ -150,6 +153,12 @@ class RunOptions:
 @options.last_failed_option
 @options.sources_options
 @known_failures_options
+@click.option(
+    "--declared",
+    is_flag=True,
+    help="Run what the known-failures file declares: its profile, APIs and capabilities. Fails if the "
+    "results are worse or better (docs/declared.md).",
+)
 @click.option(
     "-n",
     "--workers",
@@ -223,6 +232,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     conform run --last-failed                     only trials that failed in the last run
     conform run -i mypkg --budget 60              a minute of trials: first those that find the most bugs
     conform run --plant bug.py                    would a case catch my bug?
+    conform run --declared --report badge=b.json  is what the project declares true?
     conform run --resume                          the rest of a run that was interrupted or out of time
 
     Without --impl or a config file, the bundled reference is judged. Exit codes: 0 no new failures, 1 new
@@ -243,6 +253,8 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     if interrupted is not None and earlier is not None:
         resumed = apply_interrupted(interrupted, earlier, settings, arguments)
         given, settings = add_interrupted(arguments, settings, resumed), resumed
+    if chosen.declared:
+        settings = apply_declaration(settings, arguments)
     report_targets = [reports.parse_option(option) for option in settings.report]
     baseline = options.read_baseline(chosen.baseline, {kind for kind, _ in report_targets})
     connections = add_proxy_headers(options.find_connections(settings, given), chosen.headers, chosen.key_env)
@@ -259,7 +271,11 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
     with locate_load_error(chosen.plant):
         finished, terminal = _execute(order, path, folder, chosen, quiet=quiet, to_stdout=to_stdout)
     page_context = make_page_contexts(selection.catalog, {trial.case.id for trial in selection.trials})
-    rest = describe_rest(selection.profile, selection.catalog, finished.results.header, given)
+    rest = (
+        None
+        if chosen.declared
+        else describe_rest(selection.profile, selection.catalog, finished.results.header, given)
+    )
     # Each of these runs even if one before it raises.
     with ExitStack() as reversed_steps:
         reversed_steps.callback(write_reports, report_targets, finished.results, page_context, baseline)
@@ -268,6 +284,8 @@ def _run(arguments: dict[str, Any], stack: ExitStack) -> Exit:
         reversed_steps.callback(_print_unjudged, selection, rest, quiet)
         if not quiet:
             reversed_steps.callback(_print_lines, describe_not_run(finished, arguments))
+            if chosen.declared and finished.exit == Exit.EXPECTED:
+                reversed_steps.callback(click.echo, f"As declared: {describe_declared(finished.results)}")
         if quiet < 2:
             terminal.finish(finished.results, time.perf_counter() - started)
     if chosen.update:
@@ -288,9 +306,7 @@ def _make_request(
         connections=connections,
         trials=selection.trials,
         settings=run_settings,
-        selection=_list_recorded(
-            settings, selection, strict=run_settings.strict, last_failed=chosen.last_failed
-        ),
+        selection=_list_recorded(settings, selection, chosen, strict=run_settings.strict),
         known_failures=tuple(file.listed for file in files),
         digest=selection.compute_digest(),
         command=shlex.join(("conform", *hide_header_values(sys.argv[1:]))),
@@ -366,18 +382,20 @@ def _make_progress(terminal: Terminal, lines: ProgressLines, folder: RunFolder |
 
 
 def _list_recorded(
-    settings: ProjectSettings, selection: Selection, *, strict: bool, last_failed: bool
+    settings: ProjectSettings, selection: Selection, chosen: RunOptions, *, strict: bool
 ) -> dict[str, Any]:
     """Return the settings that results record, from which a later command can select the same trials."""
     recorded = asdict(settings.selection) | {
         "known_failures": settings.known_failures,
         # The effective value: mutants are always judged strictly, and reports read it from the results.
         "strict": strict,
-        "last_failed": last_failed,
+        "last_failed": chosen.last_failed,
     }
     if selection.profile is not None:
         recorded["profile"] = selection.profile.name  # `core` may be a different release in a later version
-    return {key: recorded[key] or None for key in RECORDED_SETTINGS}
+    return {key: recorded[key] or None for key in RECORDED_SETTINGS} | (
+        {"declared": True} if chosen.declared else {}
+    )
 
 
 def _find_earlier(

@@ -23,9 +23,11 @@ from streamconform.secrets.credentials import CREDENTIALS
 CONNECTION_HEADERS: Final = frozenset(
     {"accept-encoding", "connection", "content-length", "transfer-encoding"}
 )
+OVER_HTTP: Final = ("http", "https")
+SCHEMES: Final = (*OVER_HTTP, "ws", "wss")
 
 
-def parse_base_url(text: str, option: str) -> tuple[str, str]:
+def parse_base_url(text: str, option: str, schemes: Sequence[str] = OVER_HTTP) -> tuple[str, str]:
     """Return the base URL and its host; a final `/v1` is removed, because every path begins with it."""
     try:
         # No message quotes the URL, because it may hold a key.
@@ -35,9 +37,10 @@ def parse_base_url(text: str, option: str) -> tuple[str, str]:
         raise UsageError(f"{option} is not a URL; expected a URL such as http://127.0.0.1:8080") from None
     if private:
         raise UsageError(f"{option} has a user, a password or a query; put keys in environment variables")
-    if parts.scheme not in {"http", "https"} or not host:
+    if parts.scheme not in schemes or not host:
+        *others, last = schemes
         raise UsageError(
-            f"{option} is not an http or https URL; expected a URL such as http://127.0.0.1:8080"
+            f"{option} is not an {', '.join(others)} or {last} URL; expected a URL such as http://127.0.0.1:8080"
         )
     return text.rstrip("/").removesuffix("/v1"), host
 
@@ -128,5 +131,6 @@ def _hide_value(header: str) -> str:
 
 def check_key_is_private(base_url: str, host: str, key: str | None) -> None:
     """Raise `UsageError` if a key would be sent unencrypted to another machine."""
-    if key is not None and urlsplit(base_url).scheme == "http" and not LOOPBACK.fullmatch(host):
-        raise UsageError("the key would be sent unencrypted (http) to another machine; use https")
+    scheme = urlsplit(base_url).scheme
+    if key is not None and scheme in ("http", "ws") and not LOOPBACK.fullmatch(host):
+        raise UsageError(f"the key would be sent unencrypted ({scheme}) to another machine; use {scheme}s")

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from streamconform.adapters.build import run_build
 from streamconform.adapters.connect import Connection, connect
 from streamconform.adapters.connect import connect_command as program_command
 from streamconform.cli import commands, completion, options
@@ -56,6 +57,7 @@ def command(
     """
     settings = read_settings({"timeout": timeout, "start_timeout": start_timeout})
     connection = _make_connection(impl, commands.get_program(ctx), settings.impl)
+    run_build(settings.build, (connection.impl,), options.print_note)
     transcript = hold_conversation(
         connection,
         settings.timeout or DEFAULT_TIMEOUT,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from streamconform.apis import APIS
@@ -54,7 +54,7 @@ def deliver(stream: Stream, name: str) -> tuple[bytes, ...]:
 
 def frame_messages(stream: Stream, count: int | None = None) -> tuple[bytes, ...]:
     """Return the messages with the first `count` events, or with all of them, each in one frame."""
-    return tuple(_frame(stream, lambda payload: (encode_frame(payload),), count))
+    return tuple(frame_lines(frame.payload for frame in stream.frames[:count]))
 
 
 def _frame_all(stream: Stream) -> tuple[bytes, ...]:
@@ -65,16 +65,17 @@ def _fragment_all(stream: Stream) -> tuple[bytes, ...]:
     """Return every message in several frames, with a ping after the first one of a few messages."""
     step = -(-len(stream.frames) // _PINGS)
     count = itertools.count()
-    fragments = _frame(stream, lambda payload: _fragment(payload, has_ping=next(count) % step == 0))
+    payloads = (frame.payload for frame in stream.frames)
+    fragments = frame_lines(payloads, lambda payload: _fragment(payload, has_ping=next(count) % step == 0))
     return (*fragments, *_end(stream))
 
 
-def _frame(
-    stream: Stream, encode: Callable[[bytes], tuple[bytes, ...]], count: int | None = None
+def frame_lines(
+    payloads: Iterable[bytes],
+    encode: Callable[[bytes], tuple[bytes, ...]] = lambda payload: (encode_frame(payload),),
 ) -> Iterator[bytes]:
-    """Yield the frames of the first `count` lines: what `encode` returns for messages, and control frames."""
-    for frame in stream.frames[:count]:
-        payload = frame.payload
+    """Yield the frames of the lines of a cassette: what `encode` returns for messages, and control frames."""
+    for payload in payloads:
         if payload.startswith(_CONTROL):
             yield from _encode_control(json.loads(payload))
         elif payload.strip() != _DONE:
@@ -116,7 +117,10 @@ def _end(stream: Stream) -> tuple[bytes, ...]:
 def _enlarge_last(stream: Stream) -> tuple[bytes, ...]:
     """Return every message in one frame, and the one of the terminal event filled up with white space."""
     last = stream.frames[min(stream.terminal, len(stream.frames) - 1)].payload
-    enlarged = _frame(stream, lambda payload: (encode_frame(payload.ljust(_LARGE * (payload == last))),))
+    enlarged = frame_lines(
+        (frame.payload for frame in stream.frames),
+        lambda payload: (encode_frame(payload.ljust(_LARGE * (payload == last))),),
+    )
     return (*enlarged, *_end(stream))
 
 

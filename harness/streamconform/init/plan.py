@@ -13,30 +13,15 @@ from typing import Any, Final, Literal, get_args
 
 from streamconform.errors import UsageError
 from streamconform.files import read_regular
+from streamconform.init.kits import KITS, Kit, Language, read_name
+from streamconform.install import INSTALL
 
-Language = Literal["python", "node", "go", "rust"]
-LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 AdapterMode = Literal["bytes", "http"]
 ADAPTER_MODES: Final[tuple[AdapterMode, ...]] = get_args(AdapterMode)
 
-MINIMUM_VERSIONS: Final[Mapping[Language, str]] = {"node": "18", "go": "1.19", "rust": "1.63"}
-"""The oldest versions that compile and run the templates: those of Debian 12. Python is that of `conform`."""
 KNOWN_FAILURES: Final = "conform-known-failures.yaml"
 WORKFLOW: Final = ".github/workflows/conform.yml"
-RULES_PREFIX: Final[Mapping[Language, str]] = {"python": "", "node": "// ", "go": "// ", "rust": "//! "}
-_PANICS: Final = (
-    "An error or panic in the library is a result: the code below sends it as `raised`, and it is judged\n"
-    "  as an error that the library reports."
-)
-RAISING: Final[Mapping[Language, str]] = {
-    "python": "Do not catch exceptions. One raised inside the library is recorded and judged as an error\n"
-    "  that the library reports; one raised in this file is an adapter error.",
-    "node": "An exception in the library is a result: the code below sends it as `raised`, and it is judged\n"
-    "  as an error that the library reports. An exception in this file is an adapter error, `errored`.",
-    "go": _PANICS,
-    "rust": _PANICS,
-}
-"""The advice on exceptions in templates."""
+BUILD_MINUTES: Final = 10
 OTHER_FOLDERS: Final = frozenset(
     {"benchmarks", "build", "dist", "docs", "examples", "scripts", "test", "tests", "tools"}
 )
@@ -52,20 +37,21 @@ class AdapterTarget:
 
     name: str
     language: Language
+    files: Mapping[str, str]
+    """Maps the path of each file in the project to its template; the first one is the adapter."""
     impl: str
     """The value of `--impl`."""
-    adapter: str
-    """Path of the adapter in the project."""
-    template: str
-    extra_files: Mapping[str, str]
-    """Maps the path of each file that the adapter needs to its template."""
     install: tuple[str, ...] = ()
-    """The lines of the workflow that install or compile the project."""
+    """The lines of the workflow that install the project."""
+    build: str | None = None
+    """The command that compiles the adapter."""
     first: str | None = None
-    """The command to run before the adapter starts: it makes the library importable, or compiles both.
+    """The command to run before the first start: it compiles, or makes the library importable."""
 
-    Compiling while the adapter starts would count as the start, which has a time limit.
-    """
+    @property
+    def adapter(self) -> str:
+        """The path of the adapter in the project."""
+        return next(iter(self.files))
 
     @property
     def arguments(self) -> str:
@@ -90,34 +76,27 @@ class Kept:
     why: str
 
 
-def detect_language(folder: Path) -> Language:
-    """Return the language of the project in `folder`, or Python if nothing indicates another one."""
-    manifests: tuple[tuple[Language, str], ...] = (
-        ("python", "pyproject.toml"),
-        ("python", "setup.py"),
-        ("rust", "Cargo.toml"),
-        ("go", "go.mod"),
-        ("node", "package.json"),
-    )
-    if _find_packages(folder):
-        return "python"
-    return next((language for language, name in manifests if (folder / name).is_file()), "python")
-
-
 def find_target(folder: Path, language: Language, package: str | None) -> AdapterTarget:
     """Return the target in `folder`. Raises `UsageError` for an invalid manifest or an unknown `package`."""
     if package is not None and language != "python":
         raise UsageError("`--package` is for Python only")
+    if language == "rust" and not (folder / "Cargo.toml").exists():
+        raise UsageError("no `Cargo.toml` here; run this in the folder of the crate")
     tests = next((name for name in ("tests", "test") if (folder / name).is_dir()), "tests")
-    match language:
-        case "python":
-            return _find_python_target(folder, tests, package)
-        case "node":
-            return _find_node_target(folder, tests)
-        case "go":
-            return _find_go_target(folder, tests)
-        case "rust":
-            return _find_rust_target(folder)
+    kit = KITS[language]
+    if language == "python":
+        name, install, first = _find_python_package(folder, package)
+    else:
+        name, install, first = read_name(folder, language), _find_install(folder, kit), kit.build
+    return AdapterTarget(
+        name=_clean_name(name or folder.resolve().name),
+        language=language,
+        files={path.format(tests=tests): template for path, template in kit.files.items()},
+        impl=kit.impl.format(tests=tests),
+        install=(*kit.setup, *(f"- run: {command}" for command in install)),
+        build=kit.build and kit.build.format(tests=tests),
+        first=first and first.format(tests=tests),
+    )
 
 
 def plan_files(
@@ -125,19 +104,24 @@ def plan_files(
 ) -> Iterator[NewFile | Kept]:
     """Yield the files for `target`; the caller decides what to do with existing files."""
     config = "pyproject.toml" if _can_append(folder, target) else "conform.toml"
+    quoted = ", ".join(f'"{api}"' for api in apis)
     fields = {
-        "RULES": _format_rules(target.language),
+        "RULES": _format_rules(KITS[target.language]),
         "NAME": target.name,
-        "MINIMUM": MINIMUM_VERSIONS.get(target.language, ""),
+        "MINIMUM": KITS[target.language].minimum,
         "IMPL": target.impl,
         "COMMAND": target.impl.removeprefix("cmd:"),
-        "APIS": ", ".join(f'"{api}"' for api in apis),
+        "API": apis[0],
+        "BUILD": target.build or "",
+        "APIS": quoted,
+        "ESCAPED_APIS": quoted.replace('"', '\\"'),
         "CONFIG": config,
         "KNOWN": KNOWN_FAILURES,
         "PROFILE": profile,
-        "SETUP": "\n".join(f"      {line}" for line in target.install),
+        "INSTALL": INSTALL,
+        "SETUP": "\n".join(f"      {line}" for line in (*target.install, *_list_build_lines(target))),
     }
-    for path, template in ((target.adapter, target.template), *target.extra_files.items()):
+    for path, template in target.files.items():
         yield NewFile(path, _fill(template, fields, mode))
     yield NewFile(WORKFLOW, _fill("workflow.yml.txt", fields))
     yield NewFile(KNOWN_FAILURES, _fill("known-failures.yaml.txt", fields))
@@ -150,7 +134,18 @@ def plan_files(
         yield NewFile(config, f"\n[tool.conform]\n{text}", appends=True)
 
 
-def _find_python_target(folder: Path, tests: str, package: str | None) -> AdapterTarget:
+def _list_build_lines(target: AdapterTarget) -> tuple[str, ...]:
+    if target.build is None:
+        return ()
+    return ("- name: Build", f"  run: {target.build}", f"  timeout-minutes: {BUILD_MINUTES}")
+
+
+def _find_install(folder: Path, kit: Kit) -> list[str]:
+    return [command for path, command in kit.install.items() if (folder / path).is_file()][:1]
+
+
+def _find_python_package(folder: Path, package: str | None) -> tuple[str | None, list[str], str | None]:
+    """Return the package's name, the commands that install it in CI, and `AdapterTarget.first`."""
     packages = _find_packages(folder)
     if package is not None and not PACKAGE.fullmatch(package):
         raise UsageError(f"`--package {package}`: expected a name that can be imported")
@@ -159,86 +154,10 @@ def _find_python_target(folder: Path, tests: str, package: str | None) -> Adapte
         package_folder = packages.get(package) or _find_package_folder(folder, package)
     else:
         package_folder = packages.get(name or "", "")
-    adapter = f"{tests}/conform_adapter.py"
-    return AdapterTarget(
-        name=name or _clean_name(_read_project_name(folder) or folder.resolve().name),
-        language="python",
-        impl=f"python:{adapter}:adapter",
-        adapter=adapter,
-        template="adapter.py.txt",
-        extra_files={},
-        install=("- run: pip install .",) if _is_installable(folder) else (),
-        # A package below `src/` cannot be imported from the project's folder before it is installed.
-        first="pip install -e ." if package_folder.startswith("src/") else None,
-    )
-
-
-def _find_node_target(folder: Path, tests: str) -> AdapterTarget:
-    manifest = folder / "package.json"
-    try:
-        name = json.loads(read_regular(manifest).decode()).get("name") if manifest.is_file() else None
-    except (ValueError, AttributeError, OSError) as error:
-        raise UsageError(f"`package.json` cannot be read: {error}") from error
-    install = ["- uses: actions/setup-node@v4", "  with:", '    node-version: "22"']
-    if manifest.is_file():
-        locked = (folder / "package-lock.json").is_file()
-        install.append("- run: npm ci" if locked else "- run: npm install")
-    adapter = f"{tests}/conform_adapter.mjs"
-    return AdapterTarget(
-        name=_clean_name(name if isinstance(name, str) and name else folder.resolve().name),
-        language="node",
-        impl=f"cmd:node {adapter}",
-        adapter=adapter,
-        template="adapter.mjs.txt",
-        extra_files={},
-        install=tuple(install),
-    )
-
-
-def _find_go_target(folder: Path, tests: str) -> AdapterTarget:
-    manifest = folder / "go.mod"
-    try:
-        text = read_regular(manifest).decode() if manifest.is_file() else ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"`go.mod` cannot be read: {error}") from error
-    module = re.search(r"^module\s+(\S+)", text, re.MULTILINE)
-    # Two files with a `main` function cannot share a folder. The separate folder also builds without a
-    # go.mod.
-    adapter = f"{tests}/conform_adapter/main.go"
-    # `go run` reuses the packages that this compiles.
-    build = f"go build -o /dev/null {adapter}"
-    return AdapterTarget(
-        name=_clean_name(module[1].rstrip("/").rpartition("/")[2] if module else folder.resolve().name),
-        language="go",
-        impl=f"cmd:go run {adapter}",
-        adapter=adapter,
-        template="adapter.go.txt",
-        extra_files={},
-        install=("- uses: actions/setup-go@v5", "  with:", '    go-version: "stable"', f"- run: {build}"),
-        first=build,
-    )
-
-
-def _find_rust_target(folder: Path) -> AdapterTarget:
-    try:
-        package = tomllib.loads(read_regular(folder / "Cargo.toml").decode()).get("package", {})
-        name = package.get("name")
-    except FileNotFoundError as error:
-        raise UsageError("no `Cargo.toml` here; run this in the folder of the crate") from error
-    except (OSError, ValueError, AttributeError) as error:
-        raise UsageError(f"`Cargo.toml` cannot be read: {error}") from error
-    # An example may use the crate and its dev-dependencies, but is not part of the library.
-    build = "cargo build --example conform_adapter"
-    return AdapterTarget(
-        name=_clean_name(name if isinstance(name, str) else folder.resolve().name),
-        language="rust",
-        impl="cmd:cargo run --quiet --example conform_adapter",
-        adapter="examples/conform_adapter/main.rs",
-        template="adapter.rs.txt",
-        extra_files={"examples/conform_adapter/json.rs": "json.rs.txt"},
-        install=(f"- run: {build}",),
-        first=build,
-    )
+    install = ["pip install ."] if _is_installable(folder) else []
+    # A package below `src/` cannot be imported from the project's folder before it is installed.
+    first = "pip install -e ." if package_folder.startswith("src/") else None
+    return name or _read_project_name(folder), install, first
 
 
 def _clean_name(name: str) -> str:
@@ -298,7 +217,8 @@ def _can_append(folder: Path, target: AdapterTarget) -> bool:
 
 
 def _format_config(target: AdapterTarget) -> str:
-    return _fill("config.toml.txt", {"IMPL": json.dumps(target.impl), "KNOWN": json.dumps(KNOWN_FAILURES)})
+    values = {"impl": target.impl, "build": target.build, "known_failures": KNOWN_FAILURES}
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items() if value)
 
 
 def _read_tool_tables(folder: Path) -> Mapping[str, Any]:
@@ -314,10 +234,10 @@ def _read_pyproject(folder: Path) -> Mapping[str, Any]:
         raise UsageError(f"`pyproject.toml` cannot be read: {error}; fix it first") from error
 
 
-def _format_rules(language: Language) -> str:
-    """Return the rules for adapters as a comment in the target's language."""
-    text = _read_template("rules.txt").replace("@RAISING@", RAISING[language])
-    return "\n".join(f"{RULES_PREFIX[language]}{line}".rstrip() for line in text.rstrip("\n").split("\n"))
+def _format_rules(kit: Kit) -> str:
+    """Return the rules for adapters as a comment in the kit's language."""
+    text = _read_template("rules.txt").replace("@RAISING@", kit.raising)
+    return "\n".join(f"{kit.comment}{line}".rstrip() for line in text.rstrip("\n").split("\n"))
 
 
 def _fill(template: str, fields: Mapping[str, str], mode: AdapterMode = "bytes") -> str:

@@ -10,7 +10,7 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Any, Final
 
-from msgspec import Struct, structs, to_builtins
+from msgspec import Struct, structs
 
 from streamconform.adapters.interface import (
     Answer,
@@ -530,7 +530,6 @@ def serialize_answer(answer: Answer) -> Mapping[str, Any] | None:
                 "earlier": list(earlier) or None,
                 "sent": list(requests) or None,
                 "outcomes": list(seen.outcomes) if seen.outcomes else None,
-                "server": [to_builtins(entry) for entry in seen.log] or None,
             }
             return {"outcome": outcome} | {key: part for key, part in optional.items() if part is not None}
         case Output(value):

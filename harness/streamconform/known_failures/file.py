@@ -56,8 +56,14 @@ def parse_document(document: Document) -> KnownFailures:
         (KnownCause if "cause" in entry else KnownFailure)(**entry, line=document.line(("entries", i)) or 0)
         for i, entry in enumerate(document.value["entries"])
     )
+    declares = document.value.get("declares")
     return KnownFailures(
-        document.path, entries, document.value.get("implementation"), document.value.get("scope")
+        document.path,
+        entries,
+        document.value.get("implementation"),
+        document.value.get("scope"),
+        None if declares is None else {api: tuple(names) for api, names in declares.items()},
+        document.line(("declares",)),
     )
 
 

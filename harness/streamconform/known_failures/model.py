@@ -83,6 +83,9 @@ class KnownFailures:
     """The value of `--impl` to which the entries apply; None for every implementation in the run."""
     scope: Mapping[str, Any] | None = None
     """The selection for which `trials` is the number of trials; None for the default settings."""
+    declares: Mapping[str, tuple[str, ...]] | None = None
+    """The capabilities that the project declares for each API; None if it declares nothing."""
+    declares_line: int | None = None
 
     def applies_to(self, impl: str) -> bool:
         """Return whether the entries apply to the implementation given as `--impl IMPL`."""

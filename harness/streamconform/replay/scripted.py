@@ -62,6 +62,11 @@ class ScriptedExchange(TrialExchange):
         return self._case.control.answers
 
     @property
+    def cancels(self) -> bool:
+        """Return whether the client cancels the task that reads."""
+        return self._case.control.stop == "cancel"
+
+    @property
     def has_paused(self) -> bool:
         """Return whether the client has stopped reading."""
         return any(entry.event == "paused" for entry in self.log)
@@ -304,16 +309,24 @@ class _Play:
     async def _send(self, end: int, connection: ClientConnection, *, is_last: bool = False) -> None:
         """Send the frames up to `end`, one per write, so that the streams of several requests interleave.
 
+        If the reading task will be cancelled, they are one write. Whether the frame after the one at which it
+        is cancelled has already arrived then depends on the script, not on the machine's speed: before Python
+        3.12, `asyncio.wait_for` forgets the cancellation if it has.
+
         The last frame of a body goes out with its end: for a client that stops reading at the terminal event,
         the connection is then free each time, or never.
         """
+        at_once = self._exchange.cancels
         while self._sent < end and not self._exchange.is_closed(self._number):
-            chunk = http_reply.encode_chunk(self._chunks[self._sent], "chunked")
-            self._sent += 1
-            if is_last and self._sent == end:
-                self._held = chunk
+            upto = end if at_once else self._sent + 1
+            *chunks, last = (http_reply.encode_chunk(c, "chunked") for c in self._chunks[self._sent : upto])
+            self._sent = upto
+            if is_last and upto == end:
+                self._held = last
             else:
-                await connection.write(chunk)
+                chunks.append(last)
+            if chunks:
+                await connection.write(b"".join(chunks))
         self._exchange.note("sent", self._number, self._request, self._sent)
 
     async def _wait(self, what: object, connection: ClientConnection) -> None:

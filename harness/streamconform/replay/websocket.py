@@ -11,7 +11,6 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from wsproto import ConnectionType, WSConnection
 from wsproto.connection import ConnectionState
@@ -33,9 +32,6 @@ from streamconform.wire.websocket import (
     encode_frame,
     has_close,
 )
-
-REQUEST: Final = "response.create"
-"""The type of the message that requests an answer; its other members are the body of a request."""
 
 WatchReply = Callable[[ReceivedRequest, Reply], None]
 """Receives a message of the client, with its target below the base URL, and the reply to it."""
@@ -177,7 +173,8 @@ class Conversation:
             value = json.loads(message)
         except (ValueError, RecursionError):
             return None
-        if not isinstance(value, dict) or value.pop("type", None) != REQUEST:
+        sockets = APIS[self.exchange.trial.case.api or ""].sockets
+        if sockets is None or not isinstance(value, dict) or value.pop("type", None) != sockets.request:
             return None
         body = json.dumps(value).encode()
         return replace(

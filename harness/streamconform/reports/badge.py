@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from streamconform.reports.declared import choose_declared_color, describe_declared, is_declared
 from streamconform.reports.summary import describe_incomplete, format_badge, needs_attention, summarize
 from streamconform.run.results import Results
 
@@ -20,6 +21,11 @@ def render(results: Results) -> str:
         return json.dumps({**badge, "color": "lightgrey", "isError": True})
     if summary.failed or summary.fixed or summary.problems or summary.claims:
         badge["color"] = "red"
+        if is_declared(results):
+            badge["message"] = "not as declared"
+    elif is_declared(results):
+        badge["message"] = describe_declared(results, most=1)
+        badge["color"] = choose_declared_color(results)
     else:
         badge["color"] = "yellow" if needs_attention(results) else "brightgreen"
     return json.dumps(badge)

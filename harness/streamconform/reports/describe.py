@@ -30,7 +30,7 @@ WARNINGS_TITLE: Final = "Warnings: the provider's documentation does not settle 
 ADAPTER_WARNINGS_TITLE: Final = "Adapter errors: fix the adapter so that these can be judged"
 CLAIMS_TITLE: Final = "Claims that were never compared (the adapter is at fault)"
 OUT_OF_DATE_TITLE: Final = "Known-failures entries that are out of date"
-UPDATE_HINT: Final = "`conform run --update-known-failures` fixes the file, except for expired entries"
+UPDATE_HINT: Final = "`conform run --update-known-failures` fixes the entries, except for expired ones"
 CONTEXT_WIDTH: Final = 24
 """The number of characters shown before and after the first difference between two texts."""
 MAX_PARTS: Final = 4

@@ -36,7 +36,7 @@ from streamconform.reports.style import StyledLine
 from streamconform.reports.terminal import STYLES, format_frames
 from streamconform.reports.tracebacks import read_traceback
 from streamconform.run.blame import MAX_POSITIONS, Blame, load_snapshots
-from streamconform.run.dispatch import apply_http_checks
+from streamconform.run.dispatch import add_requests, apply_http_checks
 from streamconform.suite.evidence import Fact
 from streamconform.wire.frames import Frame
 from streamconform.wire.framings import split
@@ -92,12 +92,12 @@ def explain(explained: ExplainedTrial, *, verbose: bool) -> Iterator[StyledLine]
         yield StyledLine("")
     name = escape_line(explained.greeting.name)
     yield StyledLine(f"Expected and actual: {name}, {explained.impl}", "bold")
-    yield from _verdict_lines(judged, explained.answer)
+    yield from _verdict_lines(judged, explained.answer, explained.server)
 
 
 def explain_verdict(explained: ExplainedTrial) -> Iterator[StyledLine]:
     """Yield one line per check, starting with the passed ones, and then the verdict."""
-    return _verdict_lines(_judge(explained), explained.answer)
+    return _verdict_lines(_judge(explained), explained.answer, explained.server)
 
 
 def _head_lines(trial: AnyTrial, facts: Sequence[Fact], *, verbose: bool) -> Iterator[StyledLine]:
@@ -240,7 +240,9 @@ def _wire_lines(
             yield StyledLine(f"{'':>22}→ {_format_event(event)}", EVENT_STYLE)
 
 
-def _verdict_lines(judged: _Judged, answer: Answer | Collateral) -> Iterator[StyledLine]:
+def _verdict_lines(
+    judged: _Judged, answer: Answer | Collateral, server: ServerRecord | None
+) -> Iterator[StyledLine]:
     judgement = judged.judgement
     if judgement is None:
         yield StyledLine("  no answer", WRONG_STYLE)
@@ -251,7 +253,7 @@ def _verdict_lines(judged: _Judged, answer: Answer | Collateral) -> Iterator[Sty
         if check.path not in failed and not HIDDEN_IF_PASSED.match(check.path):
             head = f"   ok {check.path:<{width}}  "
             yield StyledLine(head + format_value(check.got, 80), RIGHT_STYLE, len(head))
-    causes = [StyledLine(f"      {line}", WRONG_STYLE) for line in _describe_cause(answer)]
+    causes = [StyledLine(f"      {line}", WRONG_STYLE) for line in _describe_cause(answer, server)]
     for check in failed.values():
         yield from _failed_check_lines(check, width)
         yield from causes  # Shown right after the first check, because the other checks follow from it.
@@ -274,9 +276,9 @@ def _failed_check_lines(check: Check, width: int) -> Iterator[StyledLine]:
         yield StyledLine(f"{margin}relevant {format_frames(check.frames)}", RELEVANT_STYLE, len(margin))
 
 
-def _describe_cause(answer: Answer | Collateral) -> Iterator[str]:
+def _describe_cause(answer: Answer | Collateral, server: ServerRecord | None) -> Iterator[str]:
     """Yield the library's exception, what the server of a script saw, or the last lines of an error."""
-    seen = None if isinstance(answer, Collateral) else serialize_answer(answer)
+    seen = add_requests(None if isinstance(answer, Collateral) else serialize_answer(answer), server)
     raised = parse_raised((seen or {}).get("raised"))
     if raised is not None:
         yield f"raised {format_raised(raised)}"

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 
 from streamconform.adapters.feed import Feed, Gate
 from streamconform.adapters.interface import Answer, Hang, Observation, Output, ServerRecord
@@ -311,7 +311,8 @@ def _format_raised(raised: Raised) -> str:
 def add_requests(
     observation: Mapping[str, Any] | None, server: ServerRecord | None
 ) -> Mapping[str, Any] | None:
-    """Return a result's `observation` with the requests that the server received."""
+    """Return a result's `observation` with the requests that the server received, and the log of a script."""
     if server is None:
         return observation
-    return {**(observation or {}), "requests": list(server.requests)}
+    log = {"server": [to_builtins(entry) for entry in server.log]} if server.log else {}
+    return {**(observation or {}), **log, "requests": list(server.requests)}

@@ -22,8 +22,9 @@ from streamconform.adapters.connect import Connection
 from streamconform.adapters.interface import Greeting
 from streamconform.adapters.program import Program
 from streamconform.conservation import find_lost
-from streamconform.errors import SelectionError
+from streamconform.errors import Problem, SelectionError
 from streamconform.known_failures.context import KnownFailuresContext, get_checked_paths, list_problems
+from streamconform.known_failures.declaration import list_false_claims
 from streamconform.known_failures.match import CheckedPaths, OutdatedEntry, Settler, find_outdated
 from streamconform.model.result import (
     RULES,
@@ -436,13 +437,14 @@ class _Runner:
         outdated = self._find_outdated()
         lost = self._find_lost()
         claims = self._find_uncompared_claims()
-        exit_ = self._choose_exit(outdated, lost, claims)
+        problems = (*list_problems(self.request.known_failures, outdated), *self._list_false_claims())
+        exit_ = self._choose_exit(problems, lost, claims)
         counts = Counter(result.verdict for result in self._settled)
         footer = Footer(
             counts={verdict: counts[verdict] for verdict in VERDICTS},
             exit=exit_,
             complete=not (self._has_ended_early or lost),
-            problems=list_problems(self.request.known_failures, outdated),
+            problems=problems,
             seconds=round(time.monotonic() - self._started, 1),
             lost=lost[:MAX_LOST],
             stopped=self._stopped_because or self._describe_spent_budget(),
@@ -484,6 +486,17 @@ class _Runner:
         plan = self._plans[result.implementation]
         trial = plan.apply_proxy_view(self._trials[result.id])
         return get_checked_paths(trial, plan.greeting.claims(trial.case.api))
+
+    def _list_false_claims(self) -> tuple[Problem, ...]:
+        """Return what the files declare although it is not claimed, and what they do not declare."""
+        infos = [plan.info for plan in self._plans]
+        return tuple(
+            problem
+            for context in self.request.known_failures
+            for info in infos
+            if context.known.applies_to(info.impl)
+            for problem in list_false_claims(context.known, info.claims)
+        )
 
     def _find_outdated(self) -> tuple[tuple[OutdatedEntry, ...], ...]:
         """Return each file's outdated entries, or none if trials are missing that may match an entry."""
@@ -535,7 +548,7 @@ class _Runner:
 
     def _choose_exit(
         self,
-        outdated: Sequence[Sequence[OutdatedEntry]],
+        problems: Sequence[Problem],
         lost: Sequence[str],
         claims: Sequence[UncomparedClaim],
     ) -> Exit:
@@ -546,7 +559,7 @@ class _Runner:
                 interrupted=self.interrupted,
                 inconsistent=bool(lost),
                 unusable=self._stopped_because is not None and self._writer is not None,
-                unexpected=any(outdated) or unexpected or bool(claims),
+                unexpected=bool(problems) or unexpected or bool(claims),
                 attempted=frozenset(r.implementation for r in self._settled if r.verdict != "skipped"),
                 answered=frozenset(i for i in range(len(self._plans)) if self._tally.answered[i]),
             )

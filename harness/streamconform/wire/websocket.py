@@ -6,6 +6,7 @@ which may be in several WebSocket frames, with pings between them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
@@ -64,12 +65,17 @@ def split(body: bytes) -> tuple[Frame, ...]:
     return tuple(frames)
 
 
+def list_frames(body: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the opcode and the payload of each frame before one that is cut or invalid."""
+    position = 0
+    while (part := _read_part(body, position)) is not None:
+        yield part.opcode, body[part.start : part.end]
+        position = part.end
+
+
 def has_close(body: bytes) -> bool:
     """Return whether a close frame comes after valid frames."""
-    position = 0
-    while (part := _read_part(body, position)) is not None and part.opcode != CLOSE:
-        position = part.end
-    return part is not None
+    return any(opcode == CLOSE for opcode, _ in list_frames(body))
 
 
 def _join_parts(body: bytes, message: list[tuple[int, _Part]]) -> Frame:

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from streamconform import reports
 from streamconform._version import __version__
+from streamconform.adapters.build import run_build
 from streamconform.adapters.connect import connect
 from streamconform.cli import commands, completion, options
 from streamconform.config import ProjectSettings, read_settings
@@ -208,6 +209,7 @@ def _make_job(given: CompareOptions, settings: ProjectSettings) -> Job:
     if given.scheduler is not None and given.engine != "dask":
         raise UsageError("`--scheduler` needs `--engine dask`")
     names = given.impls or settings.impl or ("reference",)
+    run_build(settings.build, names, options.print_note)
     return Job(
         connections=tuple(connect(name) for name in names),
         deliveries=_parse_deliveries(given.deliver),

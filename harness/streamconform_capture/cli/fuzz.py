@@ -18,12 +18,14 @@ import click
 from msgspec.structs import replace
 
 from streamconform._version import __version__
+from streamconform.adapters.build import run_build
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.preflight import make_connections
 from streamconform.apis import APIS, NAMES
 from streamconform.cli import commands, completion, options
 from streamconform.config import ProjectSettings, read_settings
 from streamconform.errors import ConformError, UsageError
+from streamconform.install import format_install
 from streamconform.model.result import Header, TrialResult
 from streamconform.model.trial import FAULTS_OVER_HTTP, Trial
 from streamconform.plural import format_count
@@ -156,7 +158,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     try:
         import hypothesis  # noqa: F401 - an extra
     except ModuleNotFoundError as error:
-        raise UsageError("`conform fuzz` needs hypothesis: pip install 'streamconform[fuzz]'") from error
+        raise UsageError(f"`conform fuzz` needs hypothesis: {format_install('fuzz')}") from error
     if given.corpus and given.mode != "differential":
         raise UsageError("`--corpus` needs `--mode differential`: a mutated recording has no expected answer")
     if given.mode == "differential":
@@ -169,6 +171,7 @@ def _judge(given: FuzzOptions, settings: ProjectSettings) -> Exit:
 
     started = time.monotonic()
     console = make_console(sys.stdout)
+    run_build(settings.build, settings.impl, options.print_note)
     connections = make_connections(settings.impl)
     apis = given.api or NAMES
     out = Path(given.out)

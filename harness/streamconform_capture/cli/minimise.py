@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
+from streamconform.adapters.build import run_build
 from streamconform.adapters.connect import Connection
 from streamconform.adapters.preflight import connect_startable
 from streamconform.cli import commands, completion, options
@@ -123,9 +124,11 @@ def command(
     130 interrupted (the smallest stream found so far is written).
     """
     settings = read_settings(arguments)
+    chosen = _pick_impl(impl, settings.impl)
+    run_build(settings.build, (chosen,), options.print_note)
     job = MinimiseJob(
         # Before the case is read, which takes a second.
-        connection=connect_startable(_pick_impl(impl, settings.impl)),
+        connection=connect_startable(chosen),
         trials=_find_trials(case, settings.selection),
         check=check,
         input=settings.selection.input,

@@ -19,9 +19,10 @@ from streamconform.cli.known_failures import (
     update_known_failures,
 )
 from streamconform.cli.report import make_page_contexts, write_reports
-from streamconform.cli.server import check_key_is_private, parse_base_url, parse_headers, read_key
+from streamconform.cli.server import SCHEMES, check_key_is_private, parse_base_url, parse_headers, read_key
 from streamconform.errors import UsageError
 from streamconform.known_failures.reading import KnownFailuresFile, KnownFailuresSettings, read_known_failures
+from streamconform.model.cassette import Transport
 from streamconform.reports.terminal import Terminal
 from streamconform.run.run_folders import CONFORM, prepare_conform_folder
 from streamconform.run.session import Progress
@@ -96,10 +97,12 @@ def command(ctx: click.Context, /, url: str, **arguments: Any) -> None:
     conform probe http://127.0.0.1:8080 --api openai-chat --model my-model
     conform probe http://127.0.0.1:8080 --api anthropic-messages -k 'probe/**/tool-call'
     conform probe https://gateway.example --api openai-responses --key-env GATEWAY_KEY
+    conform probe wss://gateway.example --api openai-responses --key-env GATEWAY_KEY
 
     Standard questions are sent one at a time, both with and without streaming. Every stream is checked
     against the API's grammar, as its provider documents it, and decoded by the reference parser; errors and
-    token counts are judged too. The key is read from the environment and never stored. This costs tokens.
+    token counts are judged too. With the URL of a WebSocket, the questions are asked there. The key is read
+    from the environment and never stored. This costs tokens.
     Exit codes: as for `conform run`.
     """
     given = ProbeOptions(**arguments)
@@ -135,7 +138,11 @@ def _make_plan(
     from streamconform_capture.record.scenario_request import RequestSettings
 
     api = given.api
-    base_url, host = parse_base_url(url, "URL")
+    base_url, host = parse_base_url(url, "URL", SCHEMES)
+    transport: Transport = "websocket" if base_url.startswith("ws") else "http"
+    if transport == "websocket" and APIS[api].sockets is None:
+        with_sockets = ", ".join(name for name, each in APIS.items() if each.sockets is not None)
+        raise UsageError(f"{api} has no WebSocket, only {with_sockets} has; use an http or https URL")
     if given.model is None and APIS[api].endpoints.names_model:
         raise UsageError(f"the URL path of {api} contains the model; add --model NAME")
     key = read_key(given.key_env, APIS[api].key.variable)
@@ -158,7 +165,7 @@ def _make_plan(
             headers=parse_headers(given.headers),
             temperature=given.temperature,
         ),
-        cases=list_cases(api, given.select, has_key=key is not None),
+        cases=list_cases(api, given.select, has_key=key is not None, transport=transport),
         timeout=given.timeout or 60.0,
         strict=given.strict,
         maxfail=options.get_failure_limit(exitfirst=given.exitfirst, maxfail=given.maxfail),

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from streamconform.errors import Problem, SourceError, UsageError
+from streamconform.install import format_install
 from streamconform_capture.compare import part
 from streamconform_capture.compare.findings import Finding
 from streamconform_capture.compare.inputs.storage import open_file, open_storage
@@ -106,5 +107,5 @@ def import_arrow() -> tuple[Any, Any]:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
-        raise UsageError("`--results` needs pyarrow: pip install 'streamconform[corpora]'") from error
+        raise UsageError(f"`--results` needs pyarrow: {format_install('corpora')}") from error
     return pa, parquet

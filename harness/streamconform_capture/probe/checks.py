@@ -51,12 +51,12 @@ def check_stream(
     if not _is_success(recording):
         return checks, None
     checks += [_check_media_type(recording, MEDIA_TYPES[APIS[api].framing]), _check_complete(recording)]
-    checks += _check_grammar(GRAMMARS[api], GRAMMARS[api].of_body([recording.body], request))
+    checks += check_grammar(GRAMMARS[api], GRAMMARS[api].of_body([recording.body], request))
     decoder = DECODERS[api](status=recording.status, headers=recording.headers)
     decoder.receive_data(recording.body)
     decoder.receive_eof()
     outcome = decoder.outcome.to_json()
-    return [*checks, *_check_answer(api, scenario.expected, outcome)], outcome
+    return [*checks, *check_answer(api, scenario.expected, outcome)], outcome
 
 
 def check_twin(
@@ -70,10 +70,10 @@ def check_twin(
     checks += [_check_media_type(recording, "application/json"), _check_complete(recording)]
     if document is None:
         return [*checks, _fail_parse("document.json", recording)]
-    checks.append(_check("document.json", "must", None))
-    checks += _check_fields("document", document, APIS[api].probing.answer)
+    checks.append(make_check("document.json", "must", None))
+    checks += check_fields("document", document, APIS[api].probing.answer)
     outcome = decode_document(recording.body, api, recording.status).to_json()
-    checks += _check_answer(api, scenario.expected, outcome)
+    checks += check_answer(api, scenario.expected, outcome)
     plain_tokens, streamed_tokens = _count_prompt_tokens(outcome), _count_prompt_tokens(streamed or {})
     differs = streamed is not None and plain_tokens != streamed_tokens
     message = (
@@ -81,7 +81,7 @@ def check_twin(
         if differs
         else None
     )
-    return [*checks, _check("answer.usage-as-streamed", "should", message)]
+    return [*checks, make_check("answer.usage-as-streamed", "should", message)]
 
 
 def check_error(api: str, bad_request: RefusedRequest, recording: RawRecording) -> list[Check]:
@@ -90,7 +90,7 @@ def check_error(api: str, bad_request: RefusedRequest, recording: RawRecording) 
     message = (
         None if refused else f"expected 400 to 499, got {recording.status}: {quote_body(recording.body)}"
     )
-    checks = [_check("http.status", bad_request.level, message)]
+    checks = [make_check("http.status", bad_request.level, message)]
     if recording.status < 400:
         return checks
     expected = " or ".join(map(str, sorted(bad_request.statuses)))
@@ -100,12 +100,12 @@ def check_error(api: str, bad_request: RefusedRequest, recording: RawRecording) 
     document = _parse_document(recording)
     # A status of 500 or more has already failed `http.status`.
     if refused:
-        checks.append(_check("http.status-fits", "should", message))
+        checks.append(make_check("http.status-fits", "should", message))
     checks.append(_check_media_type(recording, "application/json"))
     if document is None:
         return [*checks, _fail_parse("error.json", recording)]
-    checks.append(_check("error.json", "must", None))
-    return [*checks, *_check_fields("error", document, APIS[api].probing.error)]
+    checks.append(make_check("error.json", "must", None))
+    return [*checks, *check_fields("error", document, APIS[api].probing.error)]
 
 
 def check_token_counts(counting: TokenCounting, short: RawRecording, long: RawRecording) -> list[Check]:
@@ -114,11 +114,11 @@ def check_token_counts(counting: TokenCounting, short: RawRecording, long: RawRe
     if not (_is_success(short) and _is_success(long)):
         return checks if not _is_success(short) else [_check_success(long)]
     small, large = _parse_document(short) or {}, _parse_document(long) or {}
-    checks += _check_fields("count", small, require("count", counting.count))
+    checks += check_fields("count", small, require("count", counting.count))
     less, more = small.get(counting.count), large.get(counting.count)
     grows = isinstance(less, int) and isinstance(more, int) and 0 < less < more
     message = None if grows else f"{less} tokens without system prompt and tools, {more} with them"
-    return [*checks, _check("count.grows", "must", message)]
+    return [*checks, make_check("count.grows", "must", message)]
 
 
 def describe_refusal(api: str, recording: RawRecording) -> str | None:
@@ -138,14 +138,14 @@ def quote_body(body: bytes, length: int = 200) -> str:
     return f"`{text[:length]}{'…' if len(text) > length else ''}`" if text else "nothing"
 
 
-def _check_grammar(grammar: type[Grammar], deviations: Sequence[Deviation]) -> Iterator[Check]:
+def check_grammar(grammar: type[Grammar], deviations: Sequence[Deviation]) -> Iterator[Check]:
     """Yield a check for every rule and every field in the grammar, whether violated or not."""
     by_rule: dict[str, list[Deviation]] = {}
     for deviation in deviations:
         by_rule.setdefault(deviation.rule, []).append(deviation)
     for rule, level in list_rules(grammar).items():
         broken = by_rule.get(rule)
-        yield _fail_rule(rule, level, broken) if broken else _check(f"grammar.{rule}", level, None)
+        yield _fail_rule(rule, level, broken) if broken else make_check(f"grammar.{rule}", level, None)
 
 
 def list_rules(grammar: type[Grammar]) -> dict[str, Level]:
@@ -179,19 +179,20 @@ def format_frame(deviation: Deviation) -> str:
     return "end of the body" if deviation.frame is None else f"frame {deviation.frame}"
 
 
-def _check_answer(api: str, expected: ExpectedAnswer, outcome: Mapping[str, Any]) -> Iterator[Check]:
+def check_answer(api: str, expected: ExpectedAnswer, outcome: Mapping[str, Any]) -> Iterator[Check]:
+    """Yield the checks on the outcome of an answer."""
     error, stop = outcome["error"], outcome["stop"]
     complete = outcome["status"] == "complete"
     reason = f": {error['type']}, {error['message']}" if error else ""
     problem = f"expected `complete`, got `{outcome['status']}`{reason}"
-    yield _check("answer.complete", "must", None if complete else problem)
+    yield make_check("answer.complete", "must", None if complete else problem)
     yield from _check_calls(api, expected, outcome)
     message = f"expected {' or '.join(sorted(expected.stops))}, got `{stop['reason']}` (`{stop['raw']}`)"
-    yield _check("answer.stop", "must", None if stop["reason"] in expected.stops else message)
+    yield make_check("answer.stop", "must", None if stop["reason"] in expected.stops else message)
     if expected.excluded_text is not None:
         text = "".join(block["text"] for block in outcome["content"] if block["type"] == "text")
         message = f"the text contains the stop sequence `{expected.excluded_text}`"
-        yield _check("answer.stop-sequence", "must", message if expected.excluded_text in text else None)
+        yield make_check("answer.stop-sequence", "must", message if expected.excluded_text in text else None)
     yield _check_characters(outcome)
 
 
@@ -208,8 +209,8 @@ def _check_characters(outcome: Mapping[str, Any]) -> Check:
     for kind, name, text, place in found:
         excerpt = text[max(place - 20, 0) : place + 20].encode("utf-8", "replace").decode()
         what = f"the {name} of a `{kind}` block contain U+FFFD or half a surrogate pair: `{excerpt}`"
-        return _check("answer.characters", "should", what)
-    return _check("answer.characters", "should", None)
+        return make_check("answer.characters", "should", what)
+    return make_check("answer.characters", "should", None)
 
 
 def _check_calls(api: str, expected: ExpectedAnswer, outcome: Mapping[str, Any]) -> Iterator[Check]:
@@ -222,17 +223,17 @@ def _check_calls(api: str, expected: ExpectedAnswer, outcome: Mapping[str, Any])
         least, most = expected.calls
         fits = least <= len(calls) and (most is None or len(calls) <= most)
         span = str(least) if most == least else f"at least {least}" if most is None else f"{least} to {most}"
-        yield _check("answer.calls", "must", None if fits else f"expected {span}, got {len(calls)}")
+        yield make_check("answer.calls", "must", None if fits else f"expected {span}, got {len(calls)}")
     if expected.names:
         unexpected = sorted({str(call["name"]) for call in calls} - expected.names)
         message = f"unexpected calls: `{'`, `'.join(unexpected)[:200]}`" if unexpected else None
-        yield _check("answer.tool", "must", message)
+        yield make_check("answer.tool", "must", message)
         rule = GRAMMARS[api].rules.get("arguments-parse")
         # A token limit may cut a call, which is not the server's fault.
         unparsed = outcome["stop"]["reason"] != "length" and any(
             not (call["complete"] and isinstance(call["arguments"], dict)) for call in calls
         )
-        yield _check("answer.arguments", rule.level if rule else "must", UNPARSED if unparsed else None)
+        yield make_check("answer.arguments", rule.level if rule else "must", UNPARSED if unparsed else None)
 
 
 def _count_prompt_tokens(outcome: Mapping[str, Any]) -> int | None:
@@ -243,16 +244,17 @@ def _count_prompt_tokens(outcome: Mapping[str, Any]) -> int | None:
     return None if counts[0] is None else sum(count or 0 for count in counts)
 
 
-def _check_fields(
+def check_fields(
     prefix: str, document: Mapping[str, Any], fields: tuple[DocumentField, ...]
 ) -> Iterator[Check]:
+    """Yield a check for each of the fields of a document."""
     # Fields whose paths differ only in `[]` share one check, which fails with the first message.
     by_path: dict[str, tuple[Level, str | None]] = {}
     for field, message in documents.check_fields(document, fields):
         path = f"{prefix}.{field.path.replace('[]', '')}"
         by_path[path] = (field.level, by_path.get(path, (field.level, None))[1] or message)
     for path, (level, message) in by_path.items():
-        yield _check(path, level, message)
+        yield make_check(path, level, message)
 
 
 def _parse_document(recording: RawRecording) -> Json | None:
@@ -264,7 +266,7 @@ def _parse_document(recording: RawRecording) -> Json | None:
 
 
 def _fail_parse(path: str, recording: RawRecording) -> Check:
-    return _check(path, "must", f"the body is not a JSON object: {quote_body(recording.body)}")
+    return make_check(path, "must", f"the body is not a JSON object: {quote_body(recording.body)}")
 
 
 def _is_success(recording: RawRecording) -> bool:
@@ -273,23 +275,24 @@ def _is_success(recording: RawRecording) -> bool:
 
 def _check_success(recording: RawRecording) -> Check:
     message = f"expected 2xx, got {recording.status}: {quote_body(recording.body)}"
-    return _check("http.status", "must", None if _is_success(recording) else message)
+    return make_check("http.status", "must", None if _is_success(recording) else message)
 
 
 def _check_complete(recording: RawRecording) -> Check:
     message = (
         None if recording.cut is None else f"the connection ended in the middle of the body: {recording.cut}"
     )
-    return _check("http.whole", "must", message)
+    return make_check("http.whole", "must", message)
 
 
 def _check_media_type(recording: RawRecording, expected: str) -> Check:
     got = recording.headers.get("content-type", "").partition(";")[0].strip().lower()
     message = None if got == expected else f"expected `{expected}`, got `{got or 'none'}`"
-    return _check("http.content-type", "should", message)
+    return make_check("http.content-type", "should", message)
 
 
-def _check(path: str, level: Level, message: str | None) -> Check:
+def make_check(path: str, level: Level, message: str | None) -> Check:
+    """Return a check, which has failed if there is a message."""
     if message is None:
         return Check(path=path, level=level, verdict="pass")
     return Check(path=path, level=level, verdict=FAILED_VERDICT[level], message=message)

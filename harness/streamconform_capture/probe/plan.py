@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from streamconform.apis import APIS
 from streamconform.errors import SelectionError
 from streamconform.known_failures.match import CheckedPaths
 from streamconform.known_failures.model import Entry, KnownCause
+from streamconform.model.cassette import SWITCHED, Transport
 from streamconform.model.result import TrialResult
 from streamconform.model.verdict import Check
 from streamconform.suite.scenarios import Scenario, load_bundled
 from streamconform.suite.select import matches, split_pattern
-from streamconform_capture.probe import checks
+from streamconform_capture.probe import checks, socket_checks
 from streamconform_capture.probe.bad_requests import BAD_REQUESTS, RefusedRequest
 from streamconform_capture.record.live import RawRecording
 
-Kind = Literal["stream", "twin", "refusal", "count"]
-"""The kinds of question: streaming, non-streaming, bad request, and token count."""
+Kind = Literal["stream", "twin", "refusal", "count", "socket", "continuation", "socket-refusal"]
+"""The kinds of question: streaming, non-streaming, bad request, and token count; and over a WebSocket, one
+answer, two on a connection, and bad request.
+"""
+DECISIVE: Final = frozenset({
+    "document.json", "error.json", "http.answer", "http.status", "websocket.continued",
+    "websocket.handshake", "websocket.refused",
+})  # fmt: skip
+"""The checks after whose failure nothing else can be checked."""
+SOCKET_SUFFIX: Final = "over-websocket"
+CONTINUED: Final = "text"
+"""The scenario to continue."""
 EMPTY_ANSWER: Final = RawRecording(
     path="/",
     request_headers={},
@@ -42,6 +53,7 @@ EMPTY_ERROR: Final = RawRecording(
     marks=(),
     cut=None,
 )
+EMPTY_SWITCH: Final = replace(EMPTY_ANSWER, status=SWITCHED, body=b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +65,19 @@ class ProbeCase:
     kind: Kind
     scenario: Scenario | None = None
     bad_request: RefusedRequest | None = None
+    warms_up: bool = False
+    """Whether the first of two requests on a connection only prepares the second."""
 
 
-def list_cases(api: str, patterns: Sequence[str], *, has_key: bool) -> tuple[ProbeCase, ...]:
+def list_cases(
+    api: str, patterns: Sequence[str], *, has_key: bool, transport: Transport = "http"
+) -> tuple[ProbeCase, ...]:
     """Return the questions for an `api` server; if there are `patterns`, only those that match one.
 
     `has_key` adds the question with a wrong key. Raises `SelectionError` if a pattern matches no question.
     """
-    cases = tuple(_iter_cases(api, has_key=has_key))
+    list_all = _iter_cases if transport == "http" else _iter_socket_cases
+    cases = tuple(list_all(api, has_key=has_key))
     for pattern in patterns:
         if not any(matches(pattern, case.id) for case in cases):
             names = ", ".join(case.id.rpartition("/")[2] for case in cases)
@@ -87,12 +104,26 @@ def _iter_cases(api: str, *, has_key: bool) -> Iterator[ProbeCase]:
         yield ProbeCase(f"probe/{api}/count-tokens", "Token counts", "count")
 
 
+def _iter_socket_cases(api: str, *, has_key: bool) -> Iterator[ProbeCase]:
+    for case in _iter_cases(api, has_key=has_key):
+        if case.kind in ("stream", "refusal"):
+            kind: Kind = "socket" if case.kind == "stream" else "socket-refusal"
+            title = f"{case.title}, over a WebSocket"
+            yield replace(case, id=f"{case.id}-{SOCKET_SUFFIX}", title=title, kind=kind)
+    scenario = next(each for each in load_bundled() if each.name == CONTINUED)
+    for name, title in (
+        ("continuation", "Another answer on the same connection, which continues the first"),
+        ("warm-up", "An answer to a request that an earlier one has prepared"),
+    ):
+        id_ = f"probe/{api}/{name}-{SOCKET_SUFFIX}"
+        yield ProbeCase(id_, title, "continuation", scenario=scenario, warms_up=name == "warm-up")
+
+
 def list_checked_paths(api: str, case: ProbeCase, result: TrialResult | None = None) -> CheckedPaths:
     """Return the paths of a question's checks: those made, according to `result`, and all possible ones."""
     possible = frozenset(check.path for check in _check_empty_answer(api, case))
     failed = {check.path for check in result.checks if check.verdict == "fail"} if result else set()
-    # After these failures there is nothing left to check.
-    if failed & {"http.status", "http.answer", "document.json", "error.json"}:
+    if failed & DECISIVE:
         return CheckedPaths(frozenset(failed), possible | {"http.answer"})
     return CheckedPaths(possible, possible | {"http.answer"})
 
@@ -102,7 +133,9 @@ def find_unmatched(entries: Sequence[Entry], api: str) -> frozenset[int]:
     causes = {n: entry for n, entry in enumerate(entries) if isinstance(entry, KnownCause)}
     unmatched = {n for n, entry in causes.items() if entry.api not in APIS}
     # As if a key were configured, so that an entry about the wrong key matches without one, too.
-    cases = [(case.id, list_checked_paths(api, case).possible) for case in _iter_cases(api, has_key=True)]
+    over_socket = _iter_socket_cases(api, has_key=True) if APIS[api].sockets is not None else ()
+    listed = (*_iter_cases(api, has_key=True), *over_socket)
+    cases = [(case.id, list_checked_paths(api, case).possible) for case in listed]
     return frozenset(unmatched) | frozenset(
         index
         for index, entry in enumerate(entries)
@@ -126,7 +159,15 @@ def _check_empty_answer(api: str, case: ProbeCase) -> list[Check]:
         counting = APIS[api].probing.token_counting
         assert counting is not None, "only APIs that count tokens have this case"
         return checks.check_token_counts(counting, EMPTY_ANSWER, EMPTY_ANSWER)
+    if case.kind == "socket-refusal":
+        assert case.bad_request is not None, "a case of this kind has a bad request"
+        return socket_checks.check_socket_error(api, case.bad_request, EMPTY_ERROR)
     assert case.scenario is not None, "a case of any other kind has a scenario"
+    if case.kind == "socket":
+        return socket_checks.check_socket_stream(api, case.scenario, {}, EMPTY_SWITCH)
+    if case.kind == "continuation":
+        answers = EMPTY_SWITCH, EMPTY_SWITCH
+        return socket_checks.check_continuation(api, case.scenario, {}, answers, warms_up=case.warms_up)
     if case.kind == "twin":
         return checks.check_twin(api, case.scenario, EMPTY_ANSWER, None)
     return checks.check_stream(api, case.scenario, {}, EMPTY_ANSWER)[0]

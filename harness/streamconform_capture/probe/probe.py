@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from streamconform._version import __version__
 from streamconform.apis import APIS
+from streamconform.apis.payloads import read_payload
 from streamconform.conservation import find_lost
 from streamconform.errors import ImplementationError
 from streamconform.judge.judge import decide_verdict
@@ -22,11 +23,18 @@ from streamconform.run.exits import RunSummary, choose_exit
 from streamconform.run.merge import sort_trials
 from streamconform.run.results import Results, ResultsWriter
 from streamconform.run.session import FinishedRun, Progress
-from streamconform_capture.probe import checks
+from streamconform.suite.scenarios import Scenario
+from streamconform_capture.probe import checks, socket_checks
 from streamconform_capture.probe.plan import ProbeCase, list_checked_paths
-from streamconform_capture.probe.requests import build_bad_request, build_count_requests
+from streamconform_capture.probe.requests import (
+    build_bad_request,
+    build_count_requests,
+    continue_request,
+    format_message,
+)
 from streamconform_capture.record.errors import BadAddress, BadHeader, CannotConnect, NoResponse
 from streamconform_capture.record.live import RawRecording, record
+from streamconform_capture.record.live_socket import record_socket
 from streamconform_capture.record.scenario_request import LiveRequest, RequestSettings, build_request
 
 MAX_BYTES: Final = 4 * 1024 * 1024
@@ -50,6 +58,9 @@ class ProbePlan:
     """The command that repeats this probe, for reports; it contains no key."""
     selection: Mapping[str, Any] = field(default_factory=dict)
     known_failures: tuple[KnownFailuresContext, ...] = ()
+
+
+Received = TypeVar("Received")
 
 
 class _NoAnswerError(Exception):
@@ -174,8 +185,8 @@ class _Probe:
             recording, case_checks = self._check_case(case)
             self.answered = True
             verdict = decide_verdict(case_checks)
-            if case.scenario and case.scenario.expected.may_refuse and case_checks[0].verdict == "fail":
-                reason = checks.describe_refusal(self.plan.request_settings.api, recording)
+            if case.scenario and case.scenario.expected.may_refuse and verdict == "fail":
+                reason = self._describe_refusal(case, recording, case_checks)
                 verdict, case_checks = ("skipped", []) if reason else (verdict, case_checks)
         except _NoAnswerError as error:
             if error.verdict == "hang":
@@ -201,6 +212,12 @@ class _Probe:
             title=case.title if wrong else None,
         )
 
+    def _describe_refusal(self, case: ProbeCase, recording: RawRecording, made: list[Check]) -> str | None:
+        api = self.plan.request_settings.api
+        if case.kind == "socket":
+            return socket_checks.describe_socket_refusal(api, recording)
+        return checks.describe_refusal(api, recording) if made[0].verdict == "fail" else None
+
     def _check_case(self, case: ProbeCase) -> tuple[RawRecording, list[Check]]:
         settings = self.plan.request_settings
         if case.kind == "refusal":
@@ -212,8 +229,15 @@ class _Probe:
             assert counting is not None, "only APIs that count tokens have this case"
             short, long = (self._send(request) for request in build_count_requests(settings, counting))
             return short, checks.check_token_counts(counting, short, long)
+        if case.kind == "socket-refusal":
+            assert case.bad_request is not None, "a case of this kind has a bad request"
+            request = build_bad_request(settings, case.bad_request)
+            (recording,) = self._converse(request, lambda _: request.body)
+            return recording, socket_checks.check_socket_error(settings.api, case.bad_request, recording)
         scenario = case.scenario
         assert scenario is not None, "a case of any other kind has a scenario"
+        if case.kind in ("socket", "continuation"):
+            return self._check_socket(case, scenario)
         request = build_request(settings, scenario, stream=case.kind == "stream")
         recording = self._send(request)
         if case.kind == "twin":
@@ -225,9 +249,53 @@ class _Probe:
             self.streamed_outcomes[scenario.name] = outcome
         return recording, case_checks
 
+    def _check_socket(self, case: ProbeCase, scenario: Scenario) -> tuple[RawRecording, list[Check]]:
+        api = self.plan.request_settings.api
+        request = build_request(self.plan.request_settings, scenario, stream=False)
+        assert isinstance(request.body, Mapping), "the request of a scenario is an object"
+        body = request.body
+        if case.kind == "socket":
+            (recording,) = self._converse(request, lambda _: body)
+            return recording, socket_checks.check_socket_stream(api, scenario, body, recording)
+        sockets = APIS[api].sockets
+        first = {**body, **sockets.warm_up} if case.warms_up and sockets is not None else body
+        recordings = self._converse(
+            request, lambda answers: continue_request(api, body, answers[0]) if answers else first, count=2
+        )
+        return recordings[-1], socket_checks.check_continuation(
+            api, scenario, body, recordings, warms_up=case.warms_up
+        )
+
+    def _converse(
+        self,
+        request: LiveRequest,
+        write: Callable[[Sequence[bytes]], bytes | Mapping[str, Any]],
+        count: int = 1,
+    ) -> tuple[RawRecording, ...]:
+        """Return the answers on one connection to the `count` requests whose bodies `write` returns."""
+        api = APIS[self.plan.request_settings.api]
+
+        def write_next(answers: Sequence[bytes]) -> str | None:
+            return format_message(api, write(answers)) if len(answers) < count else None
+
+        recordings = self._receive(
+            lambda: record_socket(
+                self.plan.base_url,
+                request.path,
+                request.headers,
+                write_next,
+                lambda message: api.ending.is_terminal(read_payload(message)),
+                secret_headers=request.secret,
+                timeout=self.plan.timeout,
+                max_bytes=MAX_BYTES,
+            )
+        )
+        self._check_time(recordings[-1])
+        return recordings
+
     def _send(self, request: LiveRequest) -> RawRecording:
-        try:
-            recording = record(
+        recording = self._receive(
+            lambda: record(
                 self.plan.base_url,
                 request.path,
                 request.headers,
@@ -236,6 +304,14 @@ class _Probe:
                 timeout=self.plan.timeout,
                 max_bytes=MAX_BYTES,
             )
+        )
+        self._check_time(recording)
+        return recording
+
+    def _receive(self, send: Callable[[], Received]) -> Received:
+        """Return what `send` returns. Raises `_NoAnswerError` if there is no answer."""
+        try:
+            return send()
         except (BadAddress, BadHeader):
             raise
         except CannotConnect as error:
@@ -247,12 +323,13 @@ class _Probe:
             raise _NoAnswerError(
                 "hang" if error.timed_out else "fail", f"no HTTP answer: {error.why}"
             ) from error
+
+    def _check_time(self, recording: RawRecording) -> None:
         # A server that begins to answer is not silent, so the probe goes on.
         if recording.cut == "timeout":
             self.answered = True
             reason = f"the answer did not end within {self.plan.timeout:g} s; raise `--timeout`"
             raise _NoAnswerError("hang", reason)
-        return recording
 
 
 def _make_info(plan: ProbePlan) -> ImplementationInfo:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from streamconform.apis import APIS
-from streamconform.apis.api import TokenCounting
+from streamconform.apis.api import Api, TokenCounting
+from streamconform.apis.payloads import as_object, read_payload
+from streamconform.wire.framings import split
 from streamconform_capture.probe.bad_requests import RefusedRequest
 from streamconform_capture.record.scenario_request import LiveRequest, RequestSettings, build_conversation
 
@@ -69,3 +72,23 @@ def _convert_to_count(request: LiveRequest, counting: TokenCounting) -> LiveRequ
     assert isinstance(request.body, Mapping), "a request is built as an object"
     body = {key: value for key, value in request.body.items() if key in counting.members}
     return replace(request, body=body, path=f"{request.path}{counting.path}")
+
+
+def format_message(api: Api, body: bytes | Mapping[str, Any]) -> str:
+    """Return the message that asks for an answer over a WebSocket; bytes are sent as they are."""
+    assert api.sockets is not None, "only APIs with a WebSocket have such questions"
+    if isinstance(body, bytes):
+        return body.decode()
+    # `stream` is of HTTP only.
+    members = {name: value for name, value in body.items() if name != "stream"}
+    return json.dumps({"type": api.sockets.request, **members}, ensure_ascii=False)
+
+
+def continue_request(api: str, body: Mapping[str, Any], answer: bytes) -> Mapping[str, Any]:
+    """Return the request that continues an answer over a WebSocket, given its frames."""
+    form = APIS[api].requests
+    events = (read_payload(frame.payload) for frame in split("websocket", answer))
+    ids = (as_object(event.get("response")).get("id") for event in events)
+    previous = next((id_ for id_ in ids if isinstance(id_, str)), None)
+    added = [{"role": "user", "content": "And once more, please."}]
+    return {**body, form.messages: added, **dict.fromkeys(form.previous, previous)}

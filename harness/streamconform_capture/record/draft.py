@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from streamconform.delivery.websocket import frame_lines
 from streamconform.errors import ConformError, Problem, SourceError
 from streamconform.judge import align, decode
 from streamconform.model.capability import CAPABILITIES
@@ -19,6 +20,7 @@ from streamconform.run.blame import ReferenceInput
 from streamconform.schemas import check_document
 from streamconform.suite import pulled
 from streamconform.suite.documents import is_document
+from streamconform.wire.framings import split
 from streamconform.yaml_text import reader
 from streamconform.yaml_text.writer import FlowMap, dump
 
@@ -108,7 +110,12 @@ def _run_reference(cassette: Cassette) -> list[dict[str, Any]]:
     if cassette.api not in adapter.apis:
         raise DraftRefused(f"cannot draft a case: the bundled parser does not support {cassette.api}")
     stream = not is_document(cassette)
-    run = ReferenceInput(cassette.api, cassette.status, cassette.headers, (cassette.body,), stream=stream)
+    chunks: tuple[bytes, ...] = (cassette.body,)
+    if cassette.transport == "websocket":
+        chunks = tuple(frame_lines(frame.payload for frame in split("ndjson", cassette.body)))
+    run = ReferenceInput(
+        cassette.api, cassette.status, cassette.headers, chunks, request=cassette.request.body, stream=stream
+    )
     return [*adapter(run)]
 
 

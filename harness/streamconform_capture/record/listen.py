@@ -2,7 +2,8 @@
 
 Both bodies are forwarded unchanged. Each piece of an answer is forwarded as soon as it arrives, and recorded
 with its time. Two request headers are replaced: `host` and `accept-encoding`; the latter because the pieces
-of a compressed body do not match the server's writes.
+of a compressed body do not match the server's writes. A WebSocket is forwarded byte for byte after its
+handshake, in which no extensions are requested, because they change the frames.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ import struct
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Final, Self
+from dataclasses import dataclass
+from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 import h11
 
 from streamconform.loopback import is_loopback
-from streamconform.model.cassette import ChunkMark
-from streamconform_capture.record.live import MAX_BYTES, Cut, add_mark
+from streamconform.model.cassette import SWITCHED
+from streamconform_capture.record.overheard import Overheard, Received
+from streamconform_capture.record.socket_relay import READ_SIZE, Direction, relay
+from streamconform_capture.record.socket_tape import SocketTape
 
 MAX_HEAD: Final = 64 * 1024
 """The maximum size of the request line or status line and the headers, and of what a client sends ahead."""
@@ -34,15 +37,17 @@ IDLE_SECONDS: Final = 300.0
 """The maximum time between two requests of a client."""
 RECEIVE_SECONDS: Final = 60.0
 """The maximum time from the first byte of a request to its last."""
-READ_SIZE: Final = 64 * 1024
 HOP_BY_HOP: Final = frozenset({
     b"connection", b"expect", b"keep-alive", b"proxy-authenticate", b"proxy-connection", b"te", b"trailer",
     b"transfer-encoding", b"upgrade",
 })  # fmt: skip
 """Headers that apply to a single connection. https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1"""
-REPLACED: Final = frozenset({b"accept-encoding", b"content-length", b"host"})
+REPLACED: Final = frozenset({b"accept-encoding", b"content-length", b"host", b"sec-websocket-extensions"})
 RESET: Final = struct.pack("ii", 1, 0)
 """Makes `close` send a TCP reset."""
+
+UPGRADE: Final = ((b"Connection", b"Upgrade"), (b"Upgrade", b"websocket"))
+"""The headers of a handshake that apply to a single connection."""
 
 Headers = list[tuple[bytes, bytes]]
 Sign = Callable[[str, str, Headers, bytes], Headers]
@@ -80,39 +85,6 @@ class Upstream:
     def prefix(self) -> str:
         """Return the path to put in front of each request's own path."""
         return urlsplit(self.url).path
-
-
-@dataclass(slots=True, kw_only=True)
-class Overheard:
-    """One exchange, complete or not. Header names are lower-case."""
-
-    number: int
-    """The request's number, counted from 1 in order of arrival."""
-    method: str
-    target: str
-    """The path and query of the client's request."""
-    request_headers: Mapping[str, str]
-    request_body: bytes
-    status: int | None = None
-    """The status of the answer; None until the server answers."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytearray = field(default_factory=bytearray)
-    marks: list[ChunkMark] = field(default_factory=list)
-    is_whole: bool = False
-    """Whether the server ended its answer."""
-    cut: Cut | None = None
-    received: int = 0
-    """The number of bytes of the answer's body that arrived, which may be more than `body` holds."""
-    failure: str | None = None
-    """Why there is no answer."""
-
-
-@dataclass(slots=True)
-class Received:
-    """What a server has sent in all exchanges."""
-
-    answers: int = 0
-    bytes: int = 0
 
 
 class CannotForward(Exception):
@@ -203,18 +175,19 @@ class RecordingProxy:
 
     async def _forward(self, client: _Client, request: h11.Request, body: bytes) -> None:
         """Forward one request and its response; the exchange is always saved."""
-        self._count += 1
-        exchange = Overheard(
-            number=self._count,
-            method=request.method.decode("ascii"),
-            target=request.target.decode("ascii"),
-            request_headers=_decode_headers(request.headers),
-            request_body=body,
+        exchange = self._begin(
+            request.method.decode("ascii"),
+            request.target.decode("ascii"),
+            _decode_headers(request.headers),
+            body,
         )
-        left = asyncio.ensure_future(client.wait_until_it_leaves())
+        tape = self._make_tape(exchange) if _is_handshake(request) else None
+        # What a client says after a handshake is forwarded, so its end is noticed then.
+        leaving = client.wait_until_it_leaves() if tape is None else asyncio.Event().wait()
+        left: asyncio.Future[Any] = asyncio.ensure_future(leaving)
         try:
             head = self._make_head(exchange, request)
-            await _Forwarding(exchange, client, left, self.received).run(self._connect, head)
+            await _Forwarding(exchange, client, left, self.received, tape).run(self._connect, head)
         except CannotForward as error:
             exchange.failure = str(error)
             await client.answer(502, str(error))
@@ -223,11 +196,27 @@ class RecordingProxy:
                 exchange.cut = exchange.cut or "client left"
             raise
         finally:
-            if exchange.status is not None and not exchange.is_whole:
-                exchange.cut = exchange.cut or "not forwarded"
-            self._keep(exchange)
+            if tape is not None and exchange.status == SWITCHED:
+                tape.end()
+            else:
+                if exchange.status is not None and not exchange.is_whole:
+                    exchange.cut = exchange.cut or "not forwarded"
+                self._keep(exchange)
             left.cancel()
             await asyncio.gather(left, return_exceptions=True)  # only one coroutine may read at a time
+
+    def _begin(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Overheard:
+        """Return the next exchange."""
+        self._count += 1
+        return Overheard(
+            number=self._count, method=method, target=target, request_headers=headers, request_body=body
+        )
+
+    def _make_tape(self, handshake: Overheard) -> SocketTape:
+        target, headers = handshake.target, handshake.request_headers
+        return SocketTape(
+            handshake, lambda body: self._begin("POST", target, headers, body), self._keep, self.received
+        )
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         upstream = self._upstream
@@ -247,7 +236,7 @@ class RecordingProxy:
             (b"Host", self._upstream.authority.encode("ascii")),
             *kept,
             (b"Accept-Encoding", b"identity"),
-            (b"Connection", b"close"),
+            *([*UPGRADE] if _is_handshake(request) else [(b"Connection", b"close")]),
         ]
         if exchange.request_body or exchange.method not in ("GET", "HEAD", "DELETE"):
             headers.append((b"Content-Length", b"%d" % len(exchange.request_body)))
@@ -345,9 +334,15 @@ class _Forwarding:
     """A request that is being forwarded to the server, and its answer."""
 
     def __init__(
-        self, exchange: Overheard, client: _Client, left: asyncio.Task[None], received: Received
+        self,
+        exchange: Overheard,
+        client: _Client,
+        left: asyncio.Future[Any],
+        received: Received,
+        tape: SocketTape | None,
     ) -> None:
         self._exchange = exchange
+        self._tape = tape
         self._client = client
         self._left = left
         self._received = received
@@ -391,6 +386,9 @@ class _Forwarding:
                 await self._send_data()
                 if event is h11.NEED_DATA:
                     server.receive_data(await reader.read(READ_SIZE))
+                elif self._tape is not None and _is_switch(event):
+                    await self._switch(event, server.trailing_data[0], reader, writer, self._tape)
+                    return
                 elif await self._receive(event):
                     return
         except (ConnectionError, h11.RemoteProtocolError) as error:
@@ -415,17 +413,31 @@ class _Forwarding:
             raise h11.RemoteProtocolError("the server switches to another protocol")
         return False
 
+    async def _switch(
+        self,
+        event: object,
+        rest: bytes,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        tape: SocketTape,
+    ) -> None:
+        """Forward the answer to a handshake, and then what both sides say; `rest` came with the answer."""
+        assert isinstance(event, h11.InformationalResponse), "the caller has looked"
+        exchange, client = self._exchange, self._client
+        exchange.status, exchange.headers = SWITCHED, _decode_headers(event.headers)
+        headers = [*_drop_hop_by_hop(event), *UPGRADE]
+        await self._send(h11.InformationalResponse(status_code=SWITCHED, headers=headers))
+        early = client.connection.trailing_data[0]
+        client_side = Direction(client.reader, writer, tape.hear_client, early)
+        server_side = Direction(reader, client.writer, tape.hear_server, rest, tape.hear_server_end)
+        await relay(client_side, server_side, tape)
+        if tape.cut == "reset":
+            _reset_on_close(client.writer)
+
     def _store(self, data: bytes) -> None:
-        exchange = self._exchange
-        exchange.received += len(data)
         self._received.bytes += len(data)
         self._unsent += data
-        kept = data[: MAX_BYTES - len(exchange.body)]
-        if kept:
-            add_mark(exchange.marks, len(exchange.body), self._sent_at)
-            exchange.body += kept
-        if len(kept) < len(data):
-            exchange.cut = "too_large"
+        self._exchange.store(data, self._sent_at)
 
     async def _send_data(self) -> None:
         if self._unsent:
@@ -451,8 +463,21 @@ class _Forwarding:
         is_reset = isinstance(error, ConnectionError)
         exchange.cut = "reset" if is_reset else "closed"
         if is_reset:
-            client.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            _reset_on_close(client.writer)
         raise ConnectionAbortedError from error
+
+
+def _reset_on_close(writer: asyncio.StreamWriter) -> None:
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+
+
+def _is_handshake(request: h11.Request) -> bool:
+    """Return whether the client wants to speak WebSocket."""
+    return _decode_headers(request.headers).get("upgrade", "").lower() == "websocket"
+
+
+def _is_switch(event: object) -> bool:
+    return isinstance(event, h11.InformationalResponse) and event.status_code == SWITCHED
 
 
 def _make_response(answer: h11.Response) -> h11.Response:
@@ -464,7 +489,7 @@ def _make_response(answer: h11.Response) -> h11.Response:
     return h11.Response(status_code=answer.status_code, headers=headers, reason=answer.reason)
 
 
-def _drop_hop_by_hop(message: h11.Request | h11.Response) -> Headers:
+def _drop_hop_by_hop(message: h11.Request | h11.Response | h11.InformationalResponse) -> Headers:
     """Return the headers that are forwarded, in the sender's spelling."""
     named = {
         word.strip().lower()

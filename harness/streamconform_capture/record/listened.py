@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from streamconform.apis import APIS
+from streamconform.apis.payloads import read_payload
 from streamconform.errors import ConformError
-from streamconform.model.cassette import MODEL_IN_PATH, Cassette
+from streamconform.model.cassette import MODEL_IN_PATH, SWITCHED, Cassette, ChunkMark
 from streamconform.secrets import scrub
 from streamconform.secrets.scan import SecretFinding
 from streamconform.suite import cassettes
 from streamconform.suite.documents import is_document
+from streamconform.wire.framings import MEDIA_TYPES, split
 from streamconform_capture.record import draft, save
 from streamconform_capture.record.errors import UnsuitableExchange
 from streamconform_capture.record.exchange import Origin, scrub_exchange
-from streamconform_capture.record.listen import Overheard
 from streamconform_capture.record.live import MAX_BYTES, RawRecording
+from streamconform_capture.record.overheard import Overheard, find_api
 
 Streams = dict[str, str]
 """The cassette names of streams without a twin, keyed by request."""
@@ -55,6 +58,16 @@ class KeptExchange:
     """Random words that the user should review."""
     is_twin: bool
     """Whether the answer became the twin of an earlier stream."""
+    is_reframed: bool = False
+    """Whether the answer came over a WebSocket, and has the frames of HTTP here."""
+
+    @property
+    def size(self) -> int:
+        """Return the number of bytes of the answer that the file has, in lines if it came in messages."""
+        saved = (self.cassette.twin if self.is_twin else self.cassette.body) or b""
+        if not self.is_reframed:
+            return len(saved)
+        return sum(len(frame.payload) + 1 for frame in split(APIS[self.cassette.api].framing, saved))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +79,6 @@ class NotKept:
     why: str
     is_lost: bool
     """Whether the exchange should have been saved; false for a list of models, for example."""
-
-
-def find_api(target: str) -> str | None:
-    """Return the API that `target`, a path and query, belongs to."""
-    path = unquote(target.partition("?")[0])
-    for name, api in APIS.items():
-        document = api.importing.document
-        if api.importing.stream.search(path) or (document is not None and document.search(path)):
-            return name
-    return None
 
 
 def keep_exchange(exchange: Overheard, settings: ListenSettings, streams: Streams) -> KeptExchange | NotKept:
@@ -107,7 +110,11 @@ def _write(
 ) -> KeptExchange:
     if exchange.cut == "too_large":
         raise UnsuitableExchange(exchange.target, f"the answer has more than {MAX_BYTES:,} bytes")
-    cassette, replaced = _make_cassette(exchange, api, settings, secrets)
+    over_http = to_http(exchange, api)
+    is_reframed = over_http is not exchange
+    notes = (settings.origin.note, "It came over a WebSocket, one message per event." if is_reframed else "")
+    origin = replace(settings.origin, note=" ".join(filter(None, notes)) or None)
+    cassette, replaced = _make_cassette(over_http, api, replace(settings, origin=origin), secrets)
     request = _identify_request(cassette)
     stream = streams.pop(request, None) if is_document(cassette) and _is_good(exchange) else None
     if stream is None:
@@ -126,7 +133,32 @@ def _write(
     )
     if cassette.twin is None and not is_document(cassette) and _is_good(exchange):
         streams[request] = cassette.name
-    return KeptExchange(cassette, spec, replaced, scanned.notes, stream is not None)
+    is_twin = stream is not None
+    return KeptExchange(cassette, spec, replaced, scanned.notes, is_twin=is_twin, is_reframed=is_reframed)
+
+
+def to_http(exchange: Overheard, api: str) -> Overheard:
+    """Return an answer over a WebSocket as HTTP carries it too, so that it can be replayed over both.
+
+    Each message becomes the payload of one frame, unchanged.
+    """
+    sockets = APIS[api].sockets
+    if exchange.status != SWITCHED or sockets is None or not exchange.is_whole:
+        return exchange
+    body = _parse(exchange.request_body)
+    messages = [frame.payload for frame in split("ndjson", bytes(exchange.body))]
+    if not sockets.fits_http(body, [read_payload(message) for message in messages]):
+        return exchange
+    frames = [APIS[api].write([message]) for message in messages]
+    starts = accumulate(map(len, frames), initial=0)
+    return replace(
+        exchange,
+        status=200,
+        headers={"content-type": MEDIA_TYPES[APIS[api].framing]},
+        request_body=json.dumps({**body, "stream": True}).encode(),
+        body=bytearray(b"".join(frames)),
+        marks=[ChunkMark(start, mark.ms) for start, mark in zip(starts, exchange.marks, strict=False)],
+    )
 
 
 def _is_good(exchange: Overheard) -> bool:

@@ -10,13 +10,13 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import httpx
 from msgspec import structs
 
-from streamconform.model.cassette import Cassette, ChunkMark, Recorded, Request
+from streamconform.model.cassette import SWITCHED, Cassette, ChunkMark, Recorded, Request
 from streamconform.secrets import scrub
 from streamconform_capture.record.errors import (
     BadAddress,
@@ -127,9 +127,9 @@ async def record_async(
     on_chunk: Callable[[bytes], None] | None = None,
 ) -> RawRecording:
     """Do the same as `record`, but inside a running event loop."""
-    url, where = _parse_address(base_url, path)
-    hidden = _check_headers(secret_headers or {}, where)
-    sent = {"content-type": "application/json"} | _check_headers(headers, where) | hidden
+    url, where = parse_address(base_url, path)
+    hidden = check_headers(secret_headers or {}, where)
+    sent = {"content-type": "application/json"} | check_headers(headers, where) | hidden
     content = body if isinstance(body, bytes) else _to_json(body)
     tape = _Tape(max_bytes, on_chunk)
     request = httpx.Request(
@@ -143,21 +143,33 @@ async def record_async(
     cut = await _receive(request, tape, timeout, where)
     if tape.head is None:
         raise NoResponse(where, f"nothing received within {timeout:g} s", timed_out=True)
-    secrets = scrub.extract_secrets(hidden)
-    return RawRecording(
+    recording = RawRecording(
         path=path,
-        # A secret header is not stored even if its name is on the allow-list.
-        request_headers=_blank_values(
-            scrub.filter_headers(sent, scrub.REQUEST_HEADERS - hidden.keys()), secrets
-        ),
-        request_body=scrub.blank(content, secrets),
+        request_headers=sent,
+        request_body=content,
         status=tape.head.status_code,
-        headers=_blank_values(scrub.filter_headers(tape.head.headers, scrub.RESPONSE_HEADERS), secrets),
-        body=scrub.blank(bytes(tape.body), secrets),
+        headers=tape.head.headers,
+        body=bytes(tape.body),
         received=tape.received,
         marks=tuple(tape.marks),
         cut=cut,
-        server=_blank_values({"": tape.head.headers.get("server", "")}, secrets)[""],
+        server=tape.head.headers.get("server", ""),
+    )
+    return hide_secrets(recording, hidden)
+
+
+def hide_secrets(recording: RawRecording, hidden: Mapping[str, str]) -> RawRecording:
+    """Return a recording with only the headers that may be kept, and without the values in `hidden`."""
+    secrets = scrub.extract_secrets(hidden)
+    # A secret header is not stored even if its name is on the allow-list.
+    kept = scrub.REQUEST_HEADERS - hidden.keys()
+    return replace(
+        recording,
+        request_headers=_blank_values(scrub.filter_headers(recording.request_headers, kept), secrets),
+        request_body=scrub.blank(recording.request_body, secrets),
+        headers=_blank_values(scrub.filter_headers(recording.headers, scrub.RESPONSE_HEADERS), secrets),
+        body=scrub.blank(recording.body, secrets),
+        server=_blank_values({"": recording.server}, secrets)[""],
     )
 
 
@@ -198,7 +210,7 @@ def to_cassette(recording: RawRecording, *, api: str, name: str, provenance: Rec
         status=recording.status,
         headers=recording.headers,
         body=recording.body,
-        suffix=SUFFIXES.get(media_type, "sse"),
+        suffix="ndjson" if recording.status == SWITCHED else SUFFIXES.get(media_type, "sse"),
         marks=recording.marks,
         provenance=structs.replace(provenance, note=" ".join(notes) or None),
     )
@@ -258,21 +270,23 @@ async def _receive(request: httpx.Request, tape: _Tape, seconds: float, where: s
     return None
 
 
-def _parse_address(base_url: str, path: str) -> tuple[httpx.URL, str]:
+def parse_address(
+    base_url: str, path: str, schemes: tuple[str, str] = ("http", "https")
+) -> tuple[httpx.URL, str]:
     """Return the request URL, and a printable form of it without the user, password or query."""
     try:
         url = httpx.URL(base_url.rstrip("/") + path)
     except httpx.InvalidURL as error:
         raise BadAddress(path, f"not a valid URL ({error})") from error
     where = f"{url.scheme}://{url.netloc.decode('ascii')}{url.path}"
-    if url.scheme not in {"http", "https"} or not url.host or not path.startswith("/"):
-        raise BadAddress(where, "not an http or https address")
+    if url.scheme not in schemes or not url.host or not path.startswith("/"):
+        raise BadAddress(where, f"not an {' or '.join(schemes)} address")
     if keys := sorted(scrub.KEY_PARAMETERS & {name.lower() for name in url.params}):
         raise BadAddress(where, f"the query contains a key, `{keys[0]}`, and it would be recorded")
     return url, where
 
 
-def _check_headers(headers: Mapping[str, str], where: str) -> dict[str, str]:
+def check_headers(headers: Mapping[str, str], where: str) -> dict[str, str]:
     """Return the headers with lower-case names, or raise `BadHeader`.
 
     An HTTP library would quote the value, which may be a key, in its own error.

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
+from streamconform.install import format_install
 from streamconform.model.outcome import Usage
 
 BYTES_PER_TOKEN: Final = 3
 """The assumed number of characters per token. English has about four; a lower value errs on the side of
 overestimating.
 """
-INSTALL: Final = "pip install 'streamconform[prices]'"
+INSTALL: Final = format_install("prices")
 
 
 class NoPrice(Exception):

@@ -12,7 +12,6 @@ from multiprocessing.connection import Connection
 
 from streamconform.errors import WorkerError
 from streamconform.system import get_context
-from streamconform_capture.record.listen import Overheard
 from streamconform_capture.record.listened import (
     KeptExchange,
     ListenSettings,
@@ -20,6 +19,7 @@ from streamconform_capture.record.listened import (
     Streams,
     keep_exchange,
 )
+from streamconform_capture.record.overheard import Overheard
 
 
 class WritingProcess:

@@ -37,7 +37,10 @@ def _get_options(run: Any) -> dict[str, Any]:
 
 
 def _build_client(run: Any) -> AsyncOpenAI:
-    return AsyncOpenAI(base_url=f"{run.base_url}/v1", api_key=run.api_key, **_get_options(run))
+    # Requests that the library sends over HTTP in place of the WebSocket go to the same server.
+    over_http = run.base_url.replace("ws:", "http:", 1)
+    socket = {} if run.transport == "http" else {"websocket_base_url": f"{run.base_url}/v1"}
+    return AsyncOpenAI(base_url=f"{over_http}/v1", api_key=run.api_key, **socket, **_get_options(run))
 
 
 def _build_openai(run: Any) -> OpenAIProvider:
@@ -111,3 +114,9 @@ def describe_error(error: Exception) -> Error | None:
         kind = "protocol"  # the SDK rejected the bytes
     message = get(details, "message") or get(details, "Message") or error.message
     return {"type": kind, "message": message, "status": get(error, "status_code")}
+
+
+def describe_socket_error(error: Exception) -> Error | None:
+    """Return the same over a WebSocket, where the code of an error says more than its type."""
+    described, code = describe_error(error), get(get(error, "body"), "code")
+    return {**described, "type": code} if described is not None and isinstance(code, str) else described

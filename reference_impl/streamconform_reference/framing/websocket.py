@@ -44,6 +44,7 @@ class WebSocketFraming:
         self.fault: str | None = None
         self.recognised = False
         self.left_over = False
+        self.binary_messages = 0
         self._closed = False  # by a close frame
         self._max = max_frame_bytes
         self._buffer = bytearray()  # starts at the current frame
@@ -126,6 +127,7 @@ class WebSocketFraming:
         self._kind = None
         self._message.clear()
         if kind != _TEXT:
+            self.binary_messages += 1
             return []
         return [Frame(message, None, self._start, self._offset + position + self._wanted)]
 

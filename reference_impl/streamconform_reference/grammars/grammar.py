@@ -134,10 +134,8 @@ class Grammar(ABC):
                 violations += grammar.receive(frame)
         for frame in framing.end():
             violations += grammar.receive(frame)
-        if framing.fault is not None or not framing.recognised:
-            problem = framing.fault or "it is empty or a document, not a stream"
-            violations.append(replace(grammar._to_deviation("framing", problem), frame=None))
-        return violations + grammar.end()
+        of_framing = (grammar._to_deviation(*each) for each in grammar.check_framing(framing))
+        return [*violations, *(replace(each, frame=None) for each in of_framing), *grammar.end()]
 
     @abstractmethod
     def kind_of(self, frame: Frame, payload: Payload) -> str | None:
@@ -151,6 +149,11 @@ class Grammar(ABC):
     def finish(self) -> Violations:
         """Yield violations at the end of the body, except a missing terminal frame."""
         yield from ()
+
+    def check_framing(self, framing: Framing) -> Violations:
+        """Yield what the framing of a complete body has found."""
+        if framing.fault is not None or not framing.recognised:
+            yield "framing", framing.fault or "it is empty or a document, not a stream"
 
     def check_done_mark(self) -> Violations:
         """Check `[DONE]`."""

@@ -20,6 +20,7 @@ SUMMARIES: Final[Mapping[str, str]] = {
     "finding": "Write a finding about a library as an issue for its tracker.",
     "history": "Find the releases that introduced and fixed the findings about a library.",
     "export-suite": "Write the suite as one file per API, for judges in any language.",
+    "rehearse": "Build, install and use each package of a release.",
     "judges": "Compare the judges in other languages with the judge in Python.",
     "outdated": "List the libraries whose pinned release is not the newest one.",
 }

@@ -6,12 +6,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from streamconform.causes.table import HARMS
-from streamconform_dev.docs.matrix import FOLDER, Client, read_clients
-from streamconform_peers.findings import PAGE, Finding, Library, get_slug, read_findings
+from streamconform_dev.bugs import find_harms
+from streamconform_dev.docs.matrix import FOLDER, read_clients
+from streamconform_peers.answers import STATUSES, find_status
+from streamconform_peers.findings import PAGE, SENDERS, Finding, Library, read_findings
+from streamconform_peers.history import describe, find_history
 from streamconform_peers.known import read_by_finding
 from streamconform_peers.table import PEERS
 
-UNRANKED = "not among the committed scores"
+UNRANKED = "only warnings"
+HEADINGS = {
+    UNRANKED: (
+        "## Only warnings\n\n"
+        "The providers' documentation does not settle these, or the results above do not have them."
+    )
+}
 
 
 def generate() -> dict[Path, bytes]:
@@ -28,25 +37,15 @@ def list_peers() -> dict[str, list[str]]:
     return {slug: sorted(names) for slug, names in peers.items()}
 
 
-def find_harms(clients: list[Client]) -> dict[str, str]:
-    """Return the worst harm of the failures of each finding."""
-    harms: dict[str, str] = {}
-    for client in clients:
-        for _, cause in client.list_failures():
-            for slug in filter(None, map(get_slug, cause.tracked)):
-                if cause.harm is not None:
-                    harms[slug] = min(cause.harm, harms.get(slug, HARMS[-1]), key=HARMS.index)
-    return harms
-
-
 def _blocks(findings: Mapping[str, Finding]) -> Iterator[str]:
-    harms, peers = find_harms(read_clients()), list_peers()
+    harms = find_harms(bug for client in read_clients() for bug in client.bugs)
+    peers = list_peers()
     yield "# Findings"
     yield (
         "These are the failures in the [matrix](README.md), by cause, worst harm first. For each one, we"
         " read the stream, the provider's documentation and the library's source, and ran the library on its"
-        " own, in the way its documentation describes. Each stream is the shortest that shows the failure;"
-        " `…` stands for fields that do not matter. Bugs in our own adapters are fixed and not listed;"
+        " own, in the way its documentation describes. Each stream is minimal;"
+        " `…` marks omitted fields. Bugs in our own adapters are fixed and not listed;"
         " [values that libraries do not expose](not-exposed.md) are not failures."
     )
     groups: dict[str, list[Finding]] = {harm: [] for harm in (*HARMS, UNRANKED)}
@@ -54,7 +53,7 @@ def _blocks(findings: Mapping[str, Finding]) -> Iterator[str]:
         groups[harms.get(slug, UNRANKED)].append(finding)
     for harm, members in groups.items():
         if members:
-            yield f"## Harm: {harm}"
+            yield HEADINGS.get(harm, f"## Harm: {harm}")
             for finding in sorted(members, key=lambda each: each.slug):
                 yield from _section(finding, peers.get(finding.slug, []))
 
@@ -62,14 +61,19 @@ def _blocks(findings: Mapping[str, Finding]) -> Iterator[str]:
 def _section(finding: Finding, peers: list[str]) -> Iterator[str]:
     yield f'<a id="{finding.slug}"></a>'
     yield f"### {finding.title}"
-    yield f"{', '.join(map(_describe_library, finding.libraries))}."
+    for library in finding.libraries:
+        if library.status == "disputed":
+            yield f"**{library.name}**: [{STATUSES['disputed']}]({library.reply})."
+    yield "\n".join(f"- {_describe_library(finding, library)}" for library in finding.libraries)
     if finding.stream:
         yield f"```\n{finding.stream.rstrip()}\n```"
     yield f"**Documented**: {finding.documented}"
     space = "\n\n" if finding.does.startswith("- ") else " "
     yield f"**Does**:{space}{finding.does.rstrip()}"
-    who = "the provider" if finding.input == "legal" else "lenient servers and gateways only"
-    yield f"**Sent by**: {who}.{f' {finding.note}' if finding.note else ''}"
+    yield from (
+        f"**{library.name}**: {library.does.rstrip()}" for library in finding.libraries if library.does
+    )
+    yield f"**Where it comes from**: {SENDERS[finding.sender]}.{f' {finding.note}' if finding.note else ''}"
     cases = ", ".join(f"`{case}`" for case in finding.cases)
     yield f"**Cases**: {cases}; known failures of {', '.join(f'`{name}`' for name in peers)}."
     if finding.threads:
@@ -77,14 +81,13 @@ def _section(finding: Finding, peers: list[str]) -> Iterator[str]:
         yield f"**Threads**: {links}."
 
 
-def _describe_library(library: Library) -> str:
-    told = f"`{library.name}` {library.release}"
-    since = "in every release" if library.since == "first" else f"since {library.since}"
+def _describe_library(finding: Finding, library: Library) -> str:
+    history, status = find_history(finding.slug, library), find_status(finding, library)
     parts = [
-        *([since] if library.since else []),
-        *([f"fixed in {library.fixed}"] if library.fixed else []),
+        *([describe(*history)] if history else []),
+        *([STATUSES[status]] if status not in ("open", "fixed") else []),
     ]
-    return f"{told} ({', '.join(parts)})" if parts else told
+    return "; ".join([f"`{library.name}` {library.release}", *parts])
 
 
 def _name_thread(link: str) -> str:

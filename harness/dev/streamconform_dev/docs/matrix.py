@@ -5,15 +5,17 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from streamconform.apis import APIS
 from streamconform.causes.table import HARMS
-from streamconform.reports.matrix.score import FRAMING, TRUNCATION, Score, add_scores
-from streamconform.reports.scores.document import CASES, Failure, Scores, read_scores
+from streamconform.reports.scores.document import Failure, Scores, read_scores
+from streamconform_dev.bugs import Bug, describe_bugs, list_bugs
 from streamconform_dev.checkout import ROOT
 from streamconform_peers.findings import PAGE as FINDINGS
-from streamconform_peers.findings import get_slug, read_findings
+from streamconform_peers.findings import read_findings
+from streamconform_peers.known import read_by_finding
 from streamconform_peers.table import PEERS
 
 FOLDER = ROOT / "docs" / "matrix"
@@ -23,7 +25,7 @@ MOST_FINDINGS = 12
 SITE = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]["Homepage"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Client:
     """A peer and its scores."""
 
@@ -35,6 +37,11 @@ class Client:
         """Return the library's name, and the peer's if it differs."""
         name = self.scores.implementation.name
         return f"`{name}`" if name == self.peer else f"`{name}` ({self.peer})"
+
+    @cached_property
+    def bugs(self) -> tuple[Bug, ...]:
+        """Return its bugs, the worst first."""
+        return list_bugs(self.scores, read_by_finding(self.peer), read_findings())
 
     def list_failures(self) -> list[tuple[str, Failure]]:
         """Return the causes of the failures, each with its API."""
@@ -56,21 +63,21 @@ def _blocks(clients: Sequence[Client]) -> Iterator[str]:
     apis = [api for api in APIS if any(api in client.scores.apis for client in clients)]
     yield "# Matrix: which clients read streamed answers correctly"
     yield (
-        f"{len(clients)} clients of {len(apis)} APIs. A cell shows the percentage of cases that a client"
-        " reads correctly in the `as-is` delivery, and below it the number of cases. The other two"
-        " percentages are of the cases that it reads correctly. **cut**: it also reports them correctly when"
-        " the stream is cut, reset or ended by an error. **framed**: it also reads them correctly when the"
-        " same stream is delivered differently: in one piece, byte by byte, or with comments."
+        f"{len(clients)} clients of {len(apis)} APIs. A cell counts the distinct bugs that an API's cases"
+        " show, and below them the cases that fail in any delivery, of those that the client is judged on."
+        " The second column names the bugs by the worst that they do to a user, each counted once; **not"
+        " seen** counts those that only show on streams that no provider was seen to send."
     )
     yield (
-        "Known failures count as failures. A value that a library does not expose, and does not claim to"
-        " expose, is not a failure: such cases are skipped, and counted under **not exposed**. Each failure"
+        "Known failures are bugs too. A value that a library does not expose, and does not claim to"
+        " expose, is [not a failure](not-exposed.md): such cases are skipped. Each failure"
         f" that we publish is [a finding]({FINDINGS}), reproduced with the library alone."
     )
     site = f"[the website]({SITE}matrix/index.html)"
     yield f"This page is a summary: {site} has a page for each client, case and finding."
     yield "\n".join(_table(clients, apis))
     yield "## What goes wrong"
+    yield "A bug counts in each line that fits, whatever the number of clients and cases that show it."
     yield "\n".join(_harms(clients))
     yield "## The findings in most clients"
     yield "\n".join(_findings(clients))
@@ -86,51 +93,43 @@ def _blocks(clients: Sequence[Client]) -> Iterator[str]:
 
 def _table(clients: Sequence[Client], apis: Sequence[str]) -> Iterator[str]:
     names = [f"`{api}`" for api in apis]
-    yield f"| client | release | {' | '.join(names)} | framed | cut | not exposed |"
-    yield "|---|---|" + "--:|" * (len(apis) + 3)
+    yield f"| client | release | bugs | not seen | {' | '.join(names)} |"
+    yield "|---|---|---|--:|" + "--:|" * len(apis)
     for client in clients:
-        scores = client.scores.apis
-        cells = [_format_score(scores[api].score()) if api in scores else "" for api in apis]
-        total = {
-            name: add_scores(api.score(name) for api in scores.values())
-            for name in (CASES, FRAMING, TRUNCATION)
-        }
-        cells += [_format_score(total[name], counts=False) for name in (FRAMING, TRUNCATION)]
+        seen = [bug for bug in client.bugs if not bug.unseen]
+        unseen = len(client.bugs) - len(seen)
+        words = "none" if unseen and not seen else describe_bugs(seen)
+        cells = [_describe_api(client, api) for api in apis]
         version = client.scores.implementation.version
-        yield f"| {client.label} | `{version}` | {' | '.join(cells)} | {total[CASES].skipped} |"
+        yield f"| {client.label} | `{version}` | {words} | {unseen or ''} | {' | '.join(cells)} |"
 
 
-def _format_score(score: Score, *, counts: bool = True) -> str:
-    """Return the share in percent, rounded down so that 100 % means all, and the number of cases."""
-    if not score.judged:
+def _describe_api(client: Client, api: str) -> str:
+    """Return the number of bugs that an API's cases show, and of cases; empty if none is judged."""
+    own = client.scores.apis.get(api)
+    if own is None or not own.score().judged:
         return ""
-    share = f"{score.passed * 1000 // score.judged / 10:g} %"
-    return f"{share}<br><sub>of {score.judged}</sub>" if counts else share
+    bugs = sum(bool(bug.list_cases(api)) for bug in client.bugs)
+    failing = len({case for bug in client.bugs for case in bug.list_cases(api)})
+    return f"{bugs}<br><sub>{failing} of {own.score().judged}</sub>"
 
 
 def _harms(clients: Sequence[Client]) -> Iterator[str]:
-    yield "| harm to the user | clients | cases |"
-    yield "|---|--:|--:|"
+    yield "| harm to the user | clients | bugs | not seen |"
+    yield "|---|--:|--:|--:|"
     for harm in HARMS:
-        hit = {
-            (client.peer, case)
-            for client in clients
-            for api, cause in client.list_failures()
-            if cause.harm == harm
-            for case in cause.list_cases(api)
-        }
+        hit = [(client.peer, bug) for client in clients for bug in client.bugs if harm in bug.harms]
+        seen, unseen = ({bug.title for _, bug in hit if bug.unseen == flag} for flag in (False, True))
         if hit:
-            yield f"| {harm} | {len({peer for peer, _ in hit})} | {len(hit):,} |"
+            yield f"| {harm} | {len({peer for peer, _ in hit})} | {len(seen)} | {len(unseen)} |"
 
 
 def _findings(clients: Sequence[Client]) -> Iterator[str]:
     peers: dict[str, set[str]] = {}
     for client in clients:
-        for _, cause in client.list_failures():
-            for issue in cause.tracked:
-                peers.setdefault(issue, set()).add(client.peer)
-    ranked = sorted(peers.items(), key=lambda item: (-len(item[1]), item[0]))
+        for bug in client.bugs:
+            if bug.finding is not None:
+                peers.setdefault(bug.finding, set()).add(client.peer)
     titles = {slug: finding.title for slug, finding in read_findings().items()}
-    for issue, names in ranked[:MOST_FINDINGS]:
-        title = titles.get(get_slug(issue) or "", issue)
-        yield f"- [{title}]({issue}): {', '.join(f'`{name}`' for name in sorted(names))}"
+    for slug, names in sorted(peers.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_FINDINGS]:
+        yield f"- [{titles[slug]}]({FINDINGS}#{slug}): {', '.join(f'`{name}`' for name in sorted(names))}"

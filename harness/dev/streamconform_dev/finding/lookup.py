@@ -66,6 +66,7 @@ def make_issue(peer: Peer, finding: Finding, trial: AnyTrial, specs: Path, *, ru
         finding=finding,
         peer=peer,
         package=package,
+        owner=finding.find_owner(peer, packages),
         trial=trial,
         program=write_program(peer, trial, timed=finding.timed),
         versions=packages,

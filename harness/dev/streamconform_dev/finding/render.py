@@ -17,7 +17,8 @@ from streamconform.reports.causes import group_by_cause
 from streamconform.reports.describe import describe_check
 from streamconform.suite.evidence import Fact
 from streamconform.suite.request_expectation import serialize_value
-from streamconform_peers.findings import Finding
+from streamconform_peers.answers import find_tracker, get_owner, list_own_threads
+from streamconform_peers.findings import SENDERS, Finding, Library
 from streamconform_peers.history import FindingHistory, describe
 from streamconform_peers.peer import Peer
 
@@ -40,7 +41,9 @@ class Issue:
     finding: Finding
     peer: Peer
     package: str
-    """The package that has the bug."""
+    """The package that has the bug, or that uses the owner."""
+    owner: Library
+    """The library that has the bug."""
     trial: AnyTrial
     program: str
     versions: Mapping[str, str]
@@ -65,22 +68,25 @@ def _list_blocks(issue: Issue) -> Iterator[str]:
     version = issue.versions[issue.package]
     api = trial.id.partition("/")[0]
     since = f": {describe(issue.history, issue.newest)}" if issue.history else ""
-    yield f"`{issue.package}` {version} ({api}){since}."
-    yield f"## Actual\n\n{finding.does}"
+    owner, used = issue.owner, f"`{issue.package}` {version}"
+    if finding.find_package(issue.peer, issue.versions) is None:
+        used = f"`{owner.name}`, which {used} uses"
+    yield f"{used} ({api}){since}. For {find_tracker(owner)}."
+    yield f"## Actual\n\n{finding.does}" + (f"\n\n{owner.does}" if owner.does else "")
     if issue.result is not None and issue.result.checks:
         subject = "stream" if _is_stream(issue) else "conversation"
         yield f"With the {subject} below:\n\n" + "\n".join(_list_differences(issue.result))
     title = f"{escape_line(trial.case.title, 400)}.{_describe_delivery(trial)}"
-    yield f"## Expected\n\n{title}\n\n{finding.documented}"
+    yield f"## Expected\n\n{finding.documented}"
     yield from _describe_expected_request(issue)
-    yield "## Reproduce"
+    yield f"## Reproduce\n\n{title}"
     yield _fence("sh", format_install(issue))
     yield _fence("js" if issue.peer.language == "javascript" else "python", issue.program)
     yield "## What the provider documents\n\n" + "\n".join(_list_facts(issue))
     yield "## Versions\n\n" + "\n".join(_list_versions(issue))
 
     yield f"## Impact\n\n{_describe_impact(issue)}"
-    threads = list(dict.fromkeys((*finding.threads, *map(_link_issue, trial.case.guards))))
+    threads = _list_threads(issue)
     if threads:
         yield "## Known threads\n\n" + "\n".join(f"- {thread}" for thread in threads)
     yield f"Found by streamconform: `conform run -i peer:{issue.peer.name} -k '{trial.id}'`."
@@ -158,9 +164,7 @@ def _describe_impact(issue: Issue) -> str:
     if issue.result is not None:
         (cause, *_) = group_by_cause((issue.result,))
         lines += [f"The library {cause.harm}."] if cause.harm else []
-    provider = "The provider sends such streams" if _is_stream(issue) else "The provider's rules are violated"
-    lenient = "Such streams come from other servers and gateways, not from the provider"
-    lines.append(f"{provider if finding.input == 'legal' else lenient}.")
+    lines.append(f"{SENDERS[finding.sender]}.")
     return " ".join([*lines, finding.note or ""]).rstrip()
 
 
@@ -178,6 +182,17 @@ def format_install(issue: Issue) -> str:
         for name, version in issue.versions.items()
     ]
     return " ".join(["npm install" if on_node else "pip install", *(f"'{name}'" for name in names)])
+
+
+def _list_threads(issue: Issue) -> list[str]:
+    """Return the threads in the owner's repositories; others need no notice."""
+    own = list_own_threads(issue.finding, issue.owner)
+    tracker = find_tracker(issue.owner)
+    guards = (thread for thread in map(_link_issue, issue.trial.case.guards))
+    wanted = get_owner(tracker) if tracker else None
+    return list(
+        dict.fromkeys((*own, *(thread for thread in guards if get_owner(thread) == wanted is not None)))
+    )
 
 
 def _link_issue(text: str) -> str:

@@ -22,8 +22,9 @@ import h11
 
 from streamconform.suite import cassettes
 from streamconform_capture.record.exchange import Origin
-from streamconform_capture.record.listen import Overheard, RecordingProxy, Upstream
+from streamconform_capture.record.listen import RecordingProxy, Upstream
 from streamconform_capture.record.listened import KeptExchange, ListenSettings, keep_exchange
+from streamconform_capture.record.overheard import Overheard
 from streamconform_dev.fuzz.damage import Ending, Loss, cut_bytes, damage_bytes
 from streamconform_dev.fuzz.streams import Stream, choose_streams
 from streamconform_dev.fuzz.target import Target

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from streamconform_dev.bugs import Grade
 from streamconform_dev.site.matrix_data import Client
 
 LABEL: Final = "streamconform"
-COLORS: Final[Mapping[str, str]] = {
-    "all": "#17663a",
-    "most": "#4b6b1a",
-    "part": "#855200",
-    "low": "#a3262f",
+COLORS: Final[Mapping[Grade, str]] = {
+    "none": "#17663a",
+    "minor": "#4b6b1a",
+    "some": "#855200",
+    "bad": "#a3262f",
 }
 """Colors by grade, on which white text has enough contrast."""
 CHARACTER: Final = 6.6
@@ -24,8 +25,8 @@ def describe_badge(client: Client) -> dict[str, Any]:
     return {
         "schemaVersion": 1,
         "label": LABEL,
-        "message": f"{client.total.share} of {client.total.judged:,} cases",
-        "color": COLORS[client.total.grade].removeprefix("#"),
+        "message": client.summarize(most=1),
+        "color": COLORS[client.grade].removeprefix("#"),
     }
 
 

@@ -50,11 +50,14 @@ def _describe_client(client: Client) -> Entry:
     version, date = client.scores.implementation.version, client.scores.date
     assert date is not None, "committed scores have the date of their run"
     page = f"matrix/clients/{client.name}.html"
-    failing = format_count(client.total.failed, "case") if client.total.failed else "no case"
+    apis = [
+        f"{client.count_failing(api)} of {format_count(score.judged, 'case')} of {api}"
+        for api, score in client.by_api.items()
+    ]
     return Entry(
         id=f"{page}#{version}-{date}",
         path=page,
-        title=f"{client.name} {version}: {client.total.share}",
-        summary=f"Of {format_count(client.total.judged, 'case')} that it is judged on, it fails {failing}.",
+        title=f"{client.name} {version}: {client.summarize(most=1)}",
+        summary=f"{client.summarize()}. It fails {', '.join(apis)}.",
         date=date,
     )

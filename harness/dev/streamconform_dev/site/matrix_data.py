@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from streamconform.apis import APIS
+from streamconform.causes.harms import count_harms
 from streamconform.causes.table import HARMS, Harm
 from streamconform.model.case import AnyCase
 from streamconform.model.trial import DELIVERIES, FAULTS
-from streamconform.reports.matrix import score as matrix_score
-from streamconform.reports.matrix.score import COLUMNS
-from streamconform.reports.scores.document import CASES, Scores, Warned, read_scores
+from streamconform.reports.matrix.score import COLUMNS, Score
+from streamconform.reports.scores.document import Scores, Warned, read_scores
 from streamconform.suite.build import COMMON
 from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.evidence import Fact, find_facts
-from streamconform.suite.select import PatternParts, split_pattern
 from streamconform.suite.selection import SelectionSettings, find_sources
-from streamconform.yaml_text.reader import read
+from streamconform_dev.bugs import (
+    Bug,
+    Grade,
+    describe_bugs,
+    explain_failure,
+    find_harms,
+    grade_bugs,
+    list_bugs,
+)
 from streamconform_dev.docs.matrix import RESULTS
-from streamconform_peers.findings import Finding, get_slug, read_findings
+from streamconform_peers.findings import Finding, read_findings
+from streamconform_peers.known import read_by_finding
 from streamconform_peers.peer import Peer
 from streamconform_peers.table import PEERS
 
 MARKS: Final[Mapping[str, str]] = {
     "fail": "fails",
-    "framing": "fails only when the same bytes arrive otherwise",
+    "framing": "fails only when the same stream is delivered differently",
     "truncation": "fails only when the stream is cut",
     "warn": "passes with a warning",
     "pass": "passes",
@@ -36,24 +44,6 @@ MARKS: Final[Mapping[str, str]] = {
 }
 """What each mark for a case says about a client, the worst mark first."""
 FAILING: Final = frozenset({"fail", "framing", "truncation"})
-
-
-@dataclass(frozen=True, slots=True)
-class Score(matrix_score.Score):
-    """Counts of cases, as the pages show them."""
-
-    @property
-    def share(self) -> str:
-        """Return the share that passes in percent, rounded down so that 100 % means all."""
-        return f"{self.passed * 1000 // self.judged / 10:g} %" if self.judged else ""
-
-    @property
-    def grade(self) -> str:
-        """Return how good the share is: `all`, `most` (at least 95 %), `part` (at least 80 %) or `low`."""
-        if not self.failed:
-            return "all"
-        share = self.passed / self.judged
-        return "most" if share >= 0.95 else "part" if share >= 0.8 else "low"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +69,9 @@ class Client:
     peer: Peer
     scores: Scores
     failures: tuple[Cause, ...]
+    bugs: tuple[Bug, ...]
     marks: Mapping[str, str]
     """Case id to mark."""
-    history: Mapping[str, Mapping[str, Any]]
-    """Maps a finding's slug to its entry in the peer's history, if there is one."""
-    newest: Mapping[str, str]
-    """The newest release of each of its libraries, as far as its history names them."""
 
     @property
     def name(self) -> str:
@@ -94,34 +81,39 @@ class Client:
     @cached_property
     def by_api(self) -> Mapping[str, Score]:
         """Return the score of each API."""
-        return {api: self.score_column(CASES, api) for api in (*APIS, COMMON) if api in self.scores.apis}
+        return {api: own.score() for api in (*APIS, COMMON) if (own := self.scores.apis.get(api))}
 
     @cached_property
-    def total(self) -> Score:
-        """Return the score of all APIs together."""
-        return add_scores(self.by_api.values())
+    def bug_counts(self) -> Mapping[Harm | None, int]:
+        """Return the number of bugs with each harm, apart from those that no provider was seen to provoke."""
+        return count_harms(harm for bug in self.bugs if not bug.unseen for harm in bug.harms)
 
-    def score_column(self, column: str, api: str | None = None) -> Score:
-        """Return the score of a column of the matrix, in one API or in all."""
-        apis = [own for name, own in self.scores.apis.items() if api in (None, name)]
-        return add_scores(own.score(column) for own in apis)
+    @property
+    def grade(self) -> Grade:
+        """Return how bad its bugs are."""
+        return grade_bugs(self.bugs)
+
+    def summarize(self, most: int = len(HARMS)) -> str:
+        """Return its bugs in words; harms after the first `most` are only counted."""
+        return describe_bugs(self.bugs, most)
+
+    def list_bugs_of(self, api: str) -> list[Bug]:
+        """Return the bugs that cases of an API show."""
+        return [bug for bug in self.bugs if bug.list_cases(api)]
+
+    def count_failing(self, api: str) -> int:
+        """Return the number of cases of an API that fail in any delivery."""
+        return len({case for bug in self.bugs for case in bug.list_cases(api)})
+
+    def score_column(self, column: str, api: str) -> Score:
+        """Return the score of a column of the matrix in an API."""
+        own = self.scores.apis.get(api)
+        return own.score(column) if own else Score()
 
     @cached_property
     def warnings(self) -> list[tuple[str, Warned]]:
         """Return the causes of its warnings, each with its API."""
         return [(name, cause) for name, api in self.scores.apis.items() for cause in api.warnings]
-
-    def list_harmed(self, harm: str) -> list[str]:
-        """Return the ids of the cases whose failure has this harm."""
-        return sorted({case for cause in self.failures if cause.harm == harm for case in cause.cases})
-
-    def list_findings(self) -> list[str]:
-        """Return the slugs of the findings that its failures name, those with most cases first."""
-        cases: dict[str, set[str]] = {}
-        for cause in self.failures:
-            for slug, shown in cause.findings.items():
-                cases.setdefault(slug, set()).update(shown)
-        return sorted(cases, key=lambda slug: (-len(cases[slug]), slug))
 
     @cached_property
     def not_exposed(self) -> list[tuple[str, int]]:
@@ -163,19 +155,13 @@ class Matrix:
         return {
             name: title
             for name, title in COLUMNS.items()
-            if any(client.score_column(name).judged for client in self.clients)
+            if any(own.score(name).judged for client in self.clients for own in client.scores.apis.values())
         }
 
     @cached_property
-    def harms(self) -> Mapping[str, str]:
-        """Return the worst harm of the failures of each finding."""
-        harms: dict[str, str] = {}
-        for client in self.clients:
-            for cause in client.failures:
-                for slug in cause.findings:
-                    if cause.harm is not None:
-                        harms[slug] = min(cause.harm, harms.get(slug, HARMS[-1]), key=HARMS.index)
-        return harms
+    def harms(self) -> Mapping[str, Harm]:
+        """Return the worst harm of each finding that fails a trial."""
+        return find_harms(bug for client in self.clients for bug in client.bugs)
 
     def list_by_harm(self) -> Iterator[tuple[str | None, list[Finding]]]:
         """Yield each harm, the worst first, with its findings by title; None for findings without harm."""
@@ -217,7 +203,7 @@ def read_matrix() -> Matrix:
     findings = read_findings()
     catalog = read_catalog(find_sources(SelectionSettings()))
     clients = tuple(
-        _read_client(peer, path, catalog.ids)
+        _read_client(peer, path, catalog.ids, findings)
         for name, peer in PEERS.items()
         if (path := RESULTS / f"{name}.json").exists()
     )
@@ -226,7 +212,7 @@ def read_matrix() -> Matrix:
     cases = catalog.load(wanted.intersection(catalog.ids))
     affected: dict[str, list[str]] = {}
     for name, peer in PEERS.items():
-        for slug in dict.fromkeys(slug for _, slug in _read_known(peer)):
+        for slug in read_by_finding(peer.name):
             affected.setdefault(slug, []).append(name)
     return Matrix(
         clients=clients,
@@ -238,75 +224,25 @@ def read_matrix() -> Matrix:
     )
 
 
-def add_scores(scores: Iterable[matrix_score.Score]) -> Score:
-    """Return the sum of `scores`."""
-    return Score(**asdict(matrix_score.add_scores(scores)))
-
-
-def _read_client(peer: Peer, path: Path, ids: Iterable[str]) -> Client:
+def _read_client(peer: Peer, path: Path, ids: Iterable[str], findings: Mapping[str, Finding]) -> Client:
     scores = read_scores(path.read_bytes())
-    known = _read_known(peer)
-    document = read(peer.history).value if peer.history.exists() else {}
+    known = read_by_finding(peer.name)
     return Client(
         peer=peer,
         scores=scores,
-        failures=tuple(_list_causes(scores, known)),
-        marks=scores.mark_cases(ids),
-        history={entry["finding"]: entry for entry in document.get("findings", ())},
-        newest=document.get("newest", {}),
-    )
-
-
-def _read_known(peer: Peer) -> list[tuple[PatternParts | None, str]]:
-    """Return the pattern and the finding of each known failure of a peer that names a finding.
-
-    An entry for a cause has no pattern.
-    """
-    path = peer.known_failures
-    entries = read(path).value["entries"] if path.exists() else ()
-    pairs = ((entry.get("match"), get_slug(entry["issue"])) for entry in entries)
-    return [(split_pattern(match) if match else None, slug) for match, slug in pairs if slug]
-
-
-def _list_causes(scores: Scores, known: Sequence[tuple[PatternParts | None, str]]) -> Iterator[Cause]:
-    for api, own in scores.apis.items():
-        for cause in own.failures:
-            cases = cause.list_cases(api)
-            yield Cause(
+        failures=tuple(
+            Cause(
                 api=api,
-                title=cause.title,
-                harm=cause.harm,
-                trials=cause.trials,
-                example=cause.example.text,
-                cases=cases,
-                findings=_find_findings(cases, known, cause.tracked),
+                title=failure.title,
+                harm=failure.harm,
+                trials=failure.trials,
+                example=failure.example.text,
+                cases=failure.list_cases(api),
+                findings=explain_failure(api, failure, known),
             )
-
-
-def _find_findings(
-    cases: Mapping[str, Sequence[str]],
-    known: Sequence[tuple[PatternParts | None, str]],
-    tracked: Sequence[str],
-) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return the findings about a peer, with the trials that they are about.
-
-    These are the findings of the known failures that match a trial, with the cases and deliveries of these
-    trials, and those that a cause is tracked by, with the cases that no pattern matches.
-    """
-    shown: dict[str, dict[str, tuple[str, ...]]] = {}
-    patterns = [(pattern, slug) for pattern, slug in known if pattern is not None]
-    for pattern, slug in patterns:
-        for case, names in cases.items():
-            if not pattern.case.match(case):
-                continue
-            matching = tuple(filter(pattern.matches_delivery, names))
-            if matching or (not names and pattern.matches_delivery(None)):
-                of_case = shown.setdefault(slug, {})
-                of_case[case] = (*of_case.get(case, ()), *matching)
-    by_cause = {slug for pattern, slug in known if pattern is None}
-    matched = {case for of_finding in shown.values() for case in of_finding}
-    rest = {case: tuple(names) for case, names in cases.items() if case not in matched}
-    for slug in filter(None, map(get_slug, tracked)):
-        if slug in by_cause and rest:
-            shown[slug] = {**shown.get(slug, {}), **rest}
-    return {slug: shown[slug] for slug in sorted(shown)}
+            for api, own in scores.apis.items()
+            for failure in own.failures
+        ),
+        bugs=list_bugs(scores, known, findings),
+        marks=scores.mark_cases(ids),
+    )

@@ -14,18 +14,27 @@ import jinja2
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from streamconform.causes.table import HARMS
+from streamconform.causes.harms import SERIOUS
+from streamconform.causes.table import HARMS, Harm
+from streamconform.init.kits import KITS
+from streamconform.install import INSTALL
 from streamconform.model.case import Case
+from streamconform.plural import format_count
 from streamconform.reports.matrix.context import GITHUB_ISSUE, SAFE_URL
+from streamconform_dev.bugs import GRADES, Bug, Grade, grade_bugs, rank_harm
 from streamconform_dev.docs.findings import _name_thread
 from streamconform_dev.docs.matrix import RESULTS
 from streamconform_dev.site.badge import describe_badge, measure_badge
 from streamconform_dev.site.case_data import describe_case
 from streamconform_dev.site.feed import list_entries
-from streamconform_dev.site.matrix_data import FAILING, MARKS, Client, Matrix, Score
+from streamconform_dev.site.matrix_data import FAILING, MARKS, Client, Matrix
 from streamconform_dev.site.reproduction import Reproduction, list_reproductions
 from streamconform_dev.site.start import list_starts
-from streamconform_peers.findings import Library
+from streamconform_peers.answers import STATUSES, find_status, list_own_threads
+from streamconform_peers.findings import SENDERS, UNSEEN, Finding, Library
+from streamconform_peers.history import describe as describe_history
+from streamconform_peers.history import find_history
+from streamconform_peers.releases import list_packages
 from streamconform_peers.table import PEERS
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -67,19 +76,28 @@ class Column:
 
     title: str
     href: str = ""
-    anchor: str = ""
-    """The link target of its cells on a client's page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a view says about a client: a number of bugs, with their grade, and a remark below it."""
+
+    count: int
+    grade: Grade
+    note: str = ""
+    anchor: str = "#bugs"
+    """The link target on the client's page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """A table of clients."""
+    """A table of clients; a client is not judged on what it has no cell for."""
 
     name: str
     title: str
     legend: str
     columns: Sequence[Column]
-    rows: Sequence[tuple[Client, Sequence[Score]]]
+    rows: Sequence[tuple[Client, Sequence[Cell | None]]]
 
 
 class Renderer:
@@ -101,7 +119,7 @@ class Renderer:
             "host": lambda url: urlsplit(url).hostname or url,
             "thread_name": _name_thread,
         }
-        self._environment.globals |= {"languages": LANGUAGES, "harms": HARMS}
+        self._environment.globals |= {"languages": LANGUAGES, "harms": HARMS, "unseen": UNSEEN}
         self._context = context
         self.home = urlsplit(context["site"]).path
         """The path of the home page on its server: the page for errors is shown at any depth."""
@@ -126,10 +144,8 @@ def render_pages(
     )
     yield "search.html", renderer.render("search.html", "search.html", pages=sorted(documents.items()))
     yield "404.html", renderer.render("404.html", "404.html", root=renderer.home)
-    for view in (_view_apis(matrix), _view_capabilities(matrix)):
-        path = f"matrix/{'index' if view.name == 'api' else view.name}.html"
+    for path, view in (("matrix/index.html", _view_harms(matrix)), ("matrix/api.html", _view_apis(matrix))):
         yield path, renderer.render("matrix.html", path, matrix=matrix, view=view, section="matrix")
-    yield "matrix/harm.html", _render_harms(matrix, renderer)
     yield "matrix/cases.html", _render_case_list(matrix, renderer)
     for api in matrix.apis:
         yield f"matrix/api/{api}.html", _render_api(matrix, renderer, api)
@@ -156,6 +172,7 @@ def _render_home(matrix: Matrix, renderer: Renderer) -> str:
     case = matrix.cases[SHOWN_CASE]
     assert isinstance(case, Case), "the home page shows a stream"
     finding = matrix.findings[SHOWN_FINDING]
+    bugs = [(client.name, bug) for client in matrix.clients for bug in client.bugs if not bug.unseen]
     release = next(library.release for library in finding.libraries if library.name == SHOWN_LIBRARY)
     return renderer.render(
         "home.html",
@@ -166,11 +183,13 @@ def _render_home(matrix: Matrix, renderer: Renderer) -> str:
         release=release,
         frames=list(_pick_frames(case)),
         harm_rows=[
-            (harm, MEANINGS[harm], len(counts), sum(counts))
+            (harm, MEANINGS[harm], len(clients), len({bug.title for _, bug in bugs if harm in bug.harms}))
             for harm in HARMS
-            if (counts := [n for client in matrix.clients if (n := len(client.list_harmed(harm)))])
+            if (clients := {name for name, bug in bugs if harm in bug.harms})
         ],
         peer_count=len(PEERS),
+        install=INSTALL,
+        languages=[kit.title for kit in KITS.values()],
     )
 
 
@@ -192,57 +211,76 @@ def _pick_frames(case: Case) -> Iterator[dict[str, Any]]:
                 pass
 
 
-def _view_apis(matrix: Matrix) -> View:
-    extra = {"framing": "delivered otherwise", "truncation": "cut off"}
+def _view_harms(matrix: Matrix) -> View:
+    harms = [harm for harm in HARMS if any(harm in client.bug_counts for client in matrix.clients)]
     return View(
-        name="api",
-        title="Clients by API",
+        name="harm",
+        title="Bugs by harm",
         legend=(
-            "Each cell shows the share of the cases that a client reads correctly as they were recorded, and"
-            " below it the number that fail. Delivered otherwise: the same bytes arrive in one piece, byte"
-            " by byte or with comments. Cut off: the stream is cut, reset or ended by an error. Both are"
-            " shares of the cases that the client reads."
+            "Each cell counts distinct bugs, whatever the number of cases and APIs that show them, by what"
+            " they do to a user; one that does several of these counts in each. Not seen: bugs on streams"
+            " that no provider was seen to send, although their format allows them or other servers send"
+            " them. The best clients come first."
         ),
-        columns=[
-            *(Column(api, f"api/{api}.html", f"#{api}") for api in matrix.apis),
-            *(Column(title) for title in extra.values()),
-        ],
+        columns=[*map(Column, ("bugs", *harms, "not seen"))],
         rows=[
             (
                 client,
                 [
-                    *(client.by_api.get(api, Score()) for api in matrix.apis),
-                    *(client.score_column(name) for name in extra),
+                    Cell(len(client.bugs), client.grade),
+                    *(_count_harm(client, harm) for harm in harms),
+                    _count_rest(client),
                 ],
             )
-            for client in matrix.clients
+            for client in sorted(matrix.clients, key=_rank_client)
         ],
     )
 
 
-def _view_capabilities(matrix: Matrix) -> View:
-    return View(
-        name="capability",
-        title="Clients by capability",
-        legend=(
-            "Each cell shows the share of a capability's cases that a client reads correctly, in all of its"
-            " APIs together; below it, how many fail. A case can count in several columns."
-        ),
-        columns=[Column(title) for title in matrix.columns.values()],
-        rows=[(client, [client.score_column(name) for name in matrix.columns]) for client in matrix.clients],
+def _rank_client(client: Client) -> tuple[object, ...]:
+    """Return the order of a client: that with fewer bugs of the worst harm first."""
+    unseen = sum(bug.unseen for bug in client.bugs)
+    return (
+        GRADES[::-1].index(client.grade),
+        *(client.bug_counts.get(harm, 0) for harm in HARMS),
+        unseen,
+        client.name,
     )
 
 
-def _render_harms(matrix: Matrix, renderer: Renderer) -> str:
-    groups = []
-    for harm in HARMS:
-        counts = [(client, len(client.list_harmed(harm))) for client in matrix.clients]
-        most = max((count for _, count in counts), default=0)
-        members = sorted((pair for pair in counts if pair[1]), key=lambda pair: (-pair[1], pair[0].name))
-        groups.append(
-            (harm, MEANINGS[harm], [(each, count, max(1, count * 100 // most)) for each, count in members])
-        )
-    return renderer.render("harm.html", "matrix/harm.html", matrix=matrix, groups=groups, section="matrix")
+def _count_harm(client: Client, harm: Harm) -> Cell | None:
+    count = client.bug_counts.get(harm, 0)
+    return Cell(count, "bad" if harm in SERIOUS else "some") if count else None
+
+
+def _count_rest(client: Client) -> Cell | None:
+    unseen = [bug for bug in client.bugs if bug.unseen]
+    return Cell(len(unseen), grade_bugs(unseen)) if unseen else None
+
+
+def _view_apis(matrix: Matrix) -> View:
+    return View(
+        name="api",
+        title="Bugs by API",
+        legend=(
+            "Each cell counts the distinct bugs that cases of an API show, and below them the cases that fail"
+            " in any delivery, of those that the client is judged on. APIs are never added up: a client of"
+            " five APIs is judged on five times as much."
+        ),
+        columns=[Column(api, f"api/{api}.html") for api in matrix.apis],
+        rows=[
+            (client, [_count_api(client, api) for api in matrix.apis])
+            for client in sorted(matrix.clients, key=_rank_client)
+        ],
+    )
+
+
+def _count_api(client: Client, api: str) -> Cell | None:
+    score = client.by_api.get(api)
+    if score is None or not score.judged:
+        return None
+    bugs, failing = client.list_bugs_of(api), client.count_failing(api)
+    return Cell(len(bugs), grade_bugs(bugs), f"{failing:,} of {score.judged:,}", f"#{api}")
 
 
 def _render_case_list(matrix: Matrix, renderer: Renderer) -> str:
@@ -271,8 +309,8 @@ def _render_api(matrix: Matrix, renderer: Renderer, api: str) -> str:
         columns=columns,
         titles=list(columns.values()),
         rows=[
-            (client, client.by_api[api], [client.score_column(name, api) for name in columns])
-            for client in clients
+            (client, _count_api(client, api), [client.score_column(name, api) for name in columns])
+            for client in sorted(clients, key=_rank_client)
         ],
         findings=sorted(findings, key=lambda each: _rank(matrix, each.slug)),
         section="matrix",
@@ -292,10 +330,8 @@ def _pick_columns(matrix: Matrix, clients: Iterable[Client], apis: Sequence[str]
 def _render_client(matrix: Matrix, renderer: Renderer, client: Client) -> Iterator[tuple[str, str]]:
     apis = list(client.by_api)
     columns = _pick_columns(matrix, [client], apis)
-    slugs = sorted(
-        {*client.list_findings(), *client.history} & matrix.findings.keys(),
-        key=lambda slug: _rank(matrix, slug),
-    )
+    shown = {bug.finding for bug in client.bugs}
+    others = [slug for slug, names in matrix.affected.items() if client.name in names and slug not in shown]
     path = f"matrix/clients/{client.name}.html"
     yield (
         path,
@@ -312,7 +348,8 @@ def _render_client(matrix: Matrix, renderer: Renderer, client: Client) -> Iterat
                     for name, title in columns.items()
                 ),
             ],
-            findings=[(matrix.findings[slug], _describe_history(client, slug)) for slug in slugs],
+            bugs=[(bug, _describe_bug(matrix, client, bug)) for bug in client.bugs],
+            others=[matrix.findings[slug] for slug in sorted(others) if slug in matrix.findings],
             section="matrix",
         ),
     )
@@ -344,52 +381,66 @@ def _render_case(matrix: Matrix, renderer: Renderer, id_: str) -> str:
 def _render_finding(
     matrix: Matrix, renderer: Renderer, slug: str, reproductions: Sequence[Reproduction]
 ) -> str:
-    names = matrix.affected.get(slug, ())
-    clients = [(name, matrix.find_client(name)) for name in names]
+    finding = matrix.findings[slug]
+    clients = [(name, matrix.find_client(name)) for name in matrix.affected.get(slug, ())]
     return renderer.render(
         "finding.html",
         f"findings/{slug}.html",
         matrix=matrix,
-        finding=matrix.findings[slug],
+        finding=finding,
+        sender=SENDERS[finding.sender],
         libraries=[
-            (library, *_date_finding(matrix, slug, library)) for library in matrix.findings[slug].libraries
+            (library, _date_finding(slug, library), _describe_status(finding, library))
+            for library in finding.libraries
         ],
+        threads=_sort_threads(finding),
         harm=matrix.harms.get(slug),
         reproductions=reproductions,
-        affected=[
-            (name, client, _describe_history(client, slug) if client else "") for name, client in clients
-        ],
+        affected=clients,
         section="findings",
     )
 
 
-def _date_finding(matrix: Matrix, slug: str, library: Library) -> tuple[str, str]:
-    """Return the releases of a library that introduced and fixed a finding; empty if unknown."""
-    since, fixed = library.since or "", library.fixed or ""
-    for client in matrix.clients:
-        entry = client.history.get(slug)
-        if entry is None or entry["package"] != library.name:
-            continue
-        since = since or (entry["oldest"] if "without" in entry else f"{entry['oldest']} or earlier")
-        newest = client.newest.get(library.name)
-        has_it = f"not in {newest}, the newest" if newest and entry.get("newest") == "present" else ""
-        fixed = fixed or entry.get("fixed", has_it)
-    return "its first release" if since == "first" else since, fixed
+def _date_finding(slug: str, library: Library) -> str:
+    """Return which releases of a library have a finding; empty if none but its own was tested."""
+    history = find_history(slug, library)
+    return describe_history(*history) if history else ""
 
 
-def _describe_history(client: Client, slug: str) -> str:
-    """Return the first and last releases of a client with a finding; empty if its history does not say."""
-    entry = client.history.get(slug)
-    if entry is None:
-        return ""
-    since = f"since {entry['oldest']}" if "without" in entry else f"at least since {entry['oldest']}"
-    parts = [f"{entry['package']}: {since}"]
-    newest = client.newest.get(entry["package"])
-    if "fixed" in entry:
-        parts.append(f"fixed in {entry['fixed']}")
-    elif newest is not None and entry.get("newest") == "present":
-        parts.append(f"the newest release, {newest}, has it")
-    return ", ".join(parts)
+def _describe_status(finding: Finding, library: Library) -> Markup:
+    """Return what the maintainers know and say, with a link to their answer."""
+    words = escape(STATUSES[find_status(finding, library)])
+    return Markup('<a href="{}">{}</a>').format(library.reply, words) if library.reply else words
+
+
+def _sort_threads(finding: Finding) -> tuple[list[str], list[str]]:
+    """Return the threads in the libraries' own repositories, and those of others who met the bug."""
+    own = {thread for library in finding.libraries for thread in list_own_threads(finding, library)}
+    return (
+        [thread for thread in finding.threads if thread in own],
+        [thread for thread in finding.threads if thread not in own],
+    )
+
+
+def _describe_bug(matrix: Matrix, client: Client, bug: Bug) -> list[str]:
+    """Return whose bug it is, if not the client's, which releases have it, and where it shows."""
+    parts = []
+    finding = matrix.findings.get(bug.finding or "")
+    if finding is not None:
+        versions = list_packages(client.peer)
+        owner = finding.find_owner(client.peer, versions)
+        is_own = finding.find_package(client.peer, versions) == client.peer.distribution
+        parts += [] if is_own else [f"a bug of {owner.name}"]
+        parts += [text for text in (_date_finding(finding.slug, owner),) if text]
+        parts += [
+            STATUSES[status] for status in (find_status(finding, owner),) if status not in ("open", "fixed")
+        ]
+    apis = [
+        f"{len(cases)} of {format_count(score.judged, 'case')} of {api}"
+        for api, score in client.by_api.items()
+        if (cases := bug.list_cases(api))
+    ]
+    return [*parts, *apis]
 
 
 def _summarize(client: Client) -> dict[str, Any]:
@@ -400,8 +451,25 @@ def _summarize(client: Client) -> dict[str, Any]:
         "version": client.scores.implementation.version,
         "language": client.peer.language,
         "date": client.scores.date,
+        "summary": client.summarize(),
+        "grade": client.grade,
+        "bugs": [
+            {
+                "finding": bug.finding,
+                "title": bug.title,
+                "harms": bug.harms,
+                "unseen": bug.unseen,
+                "cases": {api: len(cases) for api in client.by_api if (cases := bug.list_cases(api))},
+            }
+            for bug in client.bugs
+        ],
         "apis": {
-            api: {"passed": score.passed, "failed": score.failed, "skipped": score.skipped}
+            api: {
+                "bugs": len(client.list_bugs_of(api)),
+                "failing": client.count_failing(api),
+                "judged": score.judged,
+                "skipped": score.skipped,
+            }
             for api, score in client.by_api.items()
         },
         "page": f"matrix/clients/{client.name}.html",
@@ -412,8 +480,7 @@ def _summarize(client: Client) -> dict[str, Any]:
 
 def _rank(matrix: Matrix, slug: str) -> tuple[int, str]:
     """Return the order of a finding: by harm, the worst first, then by title."""
-    harm = matrix.harms.get(slug)
-    return (HARMS.index(harm) if harm in HARMS else len(HARMS), matrix.findings[slug].title)
+    return (rank_harm(matrix.harms.get(slug)), matrix.findings[slug].title)
 
 
 def _find_issue(guard: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from streamconform.errors import UsageError
+from streamconform.errors import SelectionError, UsageError
 from streamconform.suite.catalog import Catalog
 from streamconform_dev.finding.lookup import make_issue
 from streamconform_dev.finding.render import format_install, render
@@ -38,7 +38,7 @@ def list_reproductions(finding: Finding, peers: tuple[str, ...], catalog: Catalo
             continue
         try:
             issue = make_issue(PEERS[name], finding, trial, catalog.sources.specs)
-        except UsageError:
-            continue  # `conform dev finding` says which snippet is missing
+        except (SelectionError, UsageError):
+            continue  # `conform dev finding` says which snippet is missing, or what a short program cannot do
         path = f"findings/{finding.slug}.{name}.md"
         yield Reproduction(name, trial.id, format_install(issue), issue.program, path, render(issue))

@@ -13,7 +13,9 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from streamconform.apis import TEMPLATE_API
-from streamconform.init.plan import Language, NewFile, find_target, plan_files
+from streamconform.init.kits import KITS, Language
+from streamconform.init.plan import NewFile, find_target, plan_files
+from streamconform.install import INSTALL
 
 PROFILE: Final = "core"
 
@@ -32,18 +34,18 @@ class Start:
     commands: tuple[str, ...]
 
 
-_PROJECTS: Final[Sequence[tuple[Language, str, str, Mapping[str, str]]]] = (
-    (
-        "python",
-        "Python",
-        "python",
-        {"pyproject.toml": '[project]\nname = "mypkg"\n', "mypkg/__init__.py": ""},
-    ),
-    ("node", "Node.js", "javascript", {"package.json": '{"name": "mypkg"}'}),
-    ("rust", "Rust", "rust", {"Cargo.toml": '[package]\nname = "mypkg"\n'}),
-    ("go", "Go", "go", {"go.mod": "module example.org/mypkg\n"}),
+_PROJECTS: Final[Sequence[tuple[Language, str, Mapping[str, str]]]] = (
+    ("python", "python", {"pyproject.toml": '[project]\nname = "mypkg"\n', "mypkg/__init__.py": ""}),
+    ("node", "javascript", {"package.json": '{"name": "mypkg"}'}),
+    ("rust", "rust", {"Cargo.toml": '[package]\nname = "mypkg"\n'}),
+    ("go", "go", {}),
+    ("java", "java", {}),
+    ("ruby", "ruby", {}),
+    ("php", "php", {}),
+    ("c", "c", {}),
+    ("perl", "perl", {}),
 )
-"""Language, its title, the name of its lexer, and the files of an empty project."""
+"""Language, the name of its lexer, and the files of an empty project named `mypkg`."""
 
 
 def list_starts() -> list[Start]:
@@ -58,9 +60,10 @@ def highlight_code(code: str, lexer: str) -> str:
     return text.replace("<pre>", '<pre tabindex="0">')
 
 
-def _plan(language: Language, title: str, lexer: str, files: Mapping[str, str]) -> Start:
+def _plan(language: Language, lexer: str, files: Mapping[str, str]) -> Start:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "mypkg"
+        folder.mkdir()
         for path, text in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, "utf-8")
@@ -69,14 +72,13 @@ def _plan(language: Language, title: str, lexer: str, files: Mapping[str, str]) 
     written = {file.path: file.text for file in planned if isinstance(file, NewFile)}
     return Start(
         language=language,
-        title=title,
+        title=KITS[language].title,
         adapter=target.adapter,
         code=highlight_code(written[target.adapter], lexer),
         files=tuple(written),
         commands=(
-            "pip install streamconform",
+            INSTALL,
             f"conform init --language {language}",
-            *((target.first,) if target.first else ()),
             f"conform smoke {target.arguments}",
             f"conform run --profile {PROFILE}",
         ),

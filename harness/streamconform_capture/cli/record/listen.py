@@ -16,10 +16,11 @@ import click
 
 from streamconform.apis import APIS
 from streamconform.cli import commands
-from streamconform.cli.server import parse_base_url
+from streamconform.cli.server import SCHEMES, parse_base_url
 from streamconform.conservation import Balance, require_balance
 from streamconform.errors import UsageError
 from streamconform.loopback import LOOPBACK
+from streamconform.model.cassette import SWITCHED
 from streamconform.plural import format_count
 from streamconform.printable import escape_line
 from streamconform.run.exits import Exit
@@ -28,8 +29,9 @@ from streamconform.suite.documents import is_document
 from streamconform.system import calling_on_signals
 from streamconform_capture.cli.record.saving import check_slug, read_save_settings, save_options
 from streamconform_capture.record.exchange import Origin
-from streamconform_capture.record.listen import Overheard, Received, RecordingProxy, Upstream
+from streamconform_capture.record.listen import RecordingProxy, Upstream
 from streamconform_capture.record.listened import KeptExchange, ListenSettings, NotKept
+from streamconform_capture.record.overheard import Overheard, Received
 from streamconform_capture.record.sign import sign_again
 from streamconform_capture.record.writing_process import WritingProcess
 
@@ -66,7 +68,9 @@ def command(ctx: click.Context, /, upstream: str, address: str, name: str, **sav
     settings = read_save_settings(**saving)
     check_slug("--name", name)
     host, port = _parse_address(address)
-    url, _ = parse_base_url(upstream, "--upstream")
+    url, _ = parse_base_url(upstream, "--upstream", SCHEMES)
+    # A client may open WebSockets and send requests to the same address, whatever its scheme.
+    url = f"http{url.removeprefix('ws')}" if url.startswith("ws") else url
     listen_settings = ListenSettings(
         specs=settings.specs,
         folder=settings.folder,
@@ -202,8 +206,7 @@ class _Writer:
             if isinstance(result, NotKept):
                 self._count(exchange, "lost" if result.is_lost else "", exchange.received)
             else:
-                saved = result.cassette.twin if result.is_twin else result.cassette.body
-                self._count(exchange, "kept", len(saved or b""))
+                self._count(exchange, "kept", result.size)
             click.echo(_describe(result, exchange), err=True)
 
 
@@ -221,7 +224,8 @@ def _describe(result: KeptExchange | NotKept, exchange: Overheard) -> str:
     form = ", a document" if is_document(cassette) else ""
     replaced = "".join(f", replaced {count} x {kind}" for kind, count in result.replaced.items())
     name = f"{cassette.api}/{cassette.name}"
-    first = f"{name}: HTTP {cassette.status}, {size}{form}{cut}{replaced}"
+    how = "a WebSocket" if exchange.status == SWITCHED else f"HTTP {cassette.status}"
+    first = f"{name}: {how}, {size}{form}{cut}{replaced}"
     return "\n".join(
         escape_line(line, MAX_LINE) for line in (first, *(f"  check: {note}" for note in result.notes))
     )

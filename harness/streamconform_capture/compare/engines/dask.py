@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any, Final, Self
 
 from streamconform.errors import ConformError, UsageError
+from streamconform.install import format_install
 from streamconform.printable import escape_line
 from streamconform_capture.compare import work
 from streamconform_capture.compare.engines import Death, Work
@@ -58,7 +59,7 @@ class DaskEngine:
         try:
             import distributed
         except ImportError as error:
-            raise UsageError("`--engine dask` needs Dask: pip install 'streamconform[dask]'") from error
+            raise UsageError(f"`--engine dask` needs Dask: {format_install('dask')}") from error
         self._distributed: Any = distributed
         self._address = scheduler
         self._workers = workers

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from streamconform.errors import Problem, SourceError, UsageError
 from streamconform.files.compressed import check_growth
+from streamconform.install import format_install
 from streamconform.model.case import Case
 from streamconform_capture.compare.inputs.lines import MAX_LINE, build_entry, read_body
 from streamconform_capture.compare.inputs.partition import Partition
@@ -100,7 +101,7 @@ def _open(url: str, file: Any) -> Any:
     try:
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
-        raise UsageError(f"`{url}` needs pyarrow: pip install 'streamconform[corpora]'") from error
+        raise UsageError(f"`{url}` needs pyarrow: {format_install('corpora')}") from error
     try:
         opened = ParquetFile(file)
     except _BROKEN as error:

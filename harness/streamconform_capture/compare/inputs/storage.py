@@ -13,6 +13,7 @@ from typing import IO, Any
 from streamconform.errors import UsageError
 from streamconform.files import BUFFER, open_regular
 from streamconform.files.compressed import decompress, find_codec
+from streamconform.install import format_install
 
 
 def open_storage(url: str) -> tuple[Any, str]:
@@ -53,7 +54,7 @@ def open_unpacked(url: str) -> Iterator[IO[bytes]]:
         with open_file(url) as file:
             yield file if codec is None else decompress(file, codec)
     except ImportError as error:
-        raise UsageError(f"`{url}` needs {error.name}: pip install 'streamconform[corpora]'") from error
+        raise UsageError(f"`{url}` needs {error.name}: {format_install('corpora')}") from error
 
 
 def measure_file(url: str) -> int:

@@ -6,6 +6,7 @@ Source: https://platform.openai.com/docs/api-reference/responses-streaming
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from streamconform_reference.grammars.fields import Field, needs, takes
@@ -103,6 +104,24 @@ FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
     },
 }
 """The fields of each event type."""
+SOCKET_FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
+    **FIELDS,
+    # Over a WebSocket, the last event may leave the output out, because the finished items have come before.
+    **{
+        kind: tuple(
+            replace(field, needed=field.needed and field.path != "response.output") for field in FIELDS[kind]
+        )
+        for kind in TERMINALS
+    },
+    # It stands for an answer with an error status over HTTP, too.
+    "error": (
+        *needs("object", "error"),
+        *needs("name", "error.message", "error.type"),
+        *needs("count", "status", level="should"),  # optional in the types of the SDKs
+        *takes("count", "sequence_number"),
+    ),
+}
+"""The fields of each event type over a WebSocket."""
 
 _INSIDE: Final = step("open answering", "answering", "terminal-last")
 ORDER: Final[Mapping[str, Step]] = {
@@ -115,3 +134,11 @@ ORDER: Final[Mapping[str, Step]] = {
     **dict.fromkeys(TERMINALS, step("open answering", ENDED, "one-terminal")),
 }
 """The states in which each event type may appear; an `error` may appear anywhere."""
+SOCKET_ORDER: Final[Mapping[str, Step]] = {
+    **ORDER,
+    **{
+        f"response.steer.{state}": step(f"before open answering {ENDED}", None, "terminal-last")
+        for state in ("accepted", "pending", "failed")
+    },
+}
+"""The same over a WebSocket, where answers to steering come at any time, even after the terminal event."""

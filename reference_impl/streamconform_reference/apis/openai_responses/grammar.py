@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from streamconform_reference.decoding.decoder import Payload
-from streamconform_reference.framing import Framing
+from streamconform_reference.framing import Frame, Framing
 from streamconform_reference.framing.sse import SseFraming
+from streamconform_reference.framing.websocket import WebSocketFraming
 from streamconform_reference.grammars.blocks import RULES as BLOCK_RULES
 from streamconform_reference.grammars.blocks import GrammarBlocks
-from streamconform_reference.grammars.fields import Field, adds_up
+from streamconform_reference.grammars.fields import Field, adds_up, format_value
 from streamconform_reference.grammars.grammar import (
     ENDED,
     NamedGrammar,
@@ -20,9 +21,10 @@ from streamconform_reference.grammars.grammar import (
     find_arguments_fault,
 )
 
-from .frames import DELTAS, DONES, FIELDS, ORDER, PARTS, TERMINALS
+from .frames import DELTAS, DONES, FIELDS, ORDER, PARTS, SOCKET_FIELDS, SOCKET_ORDER, TERMINALS
 
 _OBJECT: Final = "https://platform.openai.com/docs/api-reference/responses/object"
+_SOCKETS: Final = "https://developers.openai.com/api/docs/guides/websocket-mode"
 
 
 class OpenaiResponsesGrammar(NamedGrammar):
@@ -139,7 +141,7 @@ class OpenaiResponsesGrammar(NamedGrammar):
             return
         if status != wanted:
             yield "status-fits", f"it is `{status}` in `{kind}`"
-        usage, output = response.get("usage"), response.get("output")
+        usage = response.get("usage")
         if kind == "response.failed":
             return
         if kind == "response.completed":  # a truncated answer may leave its last item open
@@ -153,6 +155,10 @@ class OpenaiResponsesGrammar(NamedGrammar):
         details = response.get("incomplete_details")
         if kind == "response.incomplete" and not (isinstance(details, dict) and details.get("reason")):
             yield "reason-present", "`incomplete_details.reason` is absent"
+        yield from self._check_output(response)
+
+    def _check_output(self, response: Mapping[str, Any]) -> Violations:
+        output = response.get("output")
         expected = (
             [entry.get("type") for entry in output if isinstance(entry, dict)]
             if isinstance(output, list)
@@ -229,4 +235,47 @@ def _is_arguments(item: Mapping[str, Any]) -> bool:
     return isinstance(item["arguments"], dict if item.get("type") == "tool_search_call" else str)
 
 
+class OpenaiResponsesSocketGrammar(OpenaiResponsesGrammar):
+    """Checks the messages of one response over a WebSocket, on which there is no other at the same time."""
+
+    framing_factory: ClassVar[Callable[[], Framing]] = WebSocketFraming
+    source: ClassVar[str] = _SOCKETS
+    rules: ClassVar[Mapping[str, Rule]] = {
+        **{name: rule for name, rule in OpenaiResponsesGrammar.rules.items() if name != "event-name"},
+        "text-messages": Rule("every event must be a message of text, in UTF-8"),
+        "lane-constant": Rule(
+            "every event must have the `stream_id` of its request, or none if that has none"
+        ),
+    }
+    fields: ClassVar[Mapping[str, tuple[Field, ...]]] = SOCKET_FIELDS
+    order: ClassVar[Mapping[str, Step]] = SOCKET_ORDER
+
+    def check_name(self, frame: Frame, kind: str | None) -> Violations:
+        """Yield a violation if the message is not UTF-8; it has no name besides its type."""
+        del kind
+        try:
+            frame.data.decode()
+        except UnicodeDecodeError as error:
+            yield "text-messages", f"it is not UTF-8 ({error.reason} at byte {error.start})"
+
+    def check_framing(self, framing: Framing) -> Violations:
+        """Yield what the framing has found, and the messages that are not text."""
+        yield from super().check_framing(framing)
+        if isinstance(framing, WebSocketFraming) and framing.binary_messages:
+            yield "text-messages", f"{framing.binary_messages} are binary"
+
+    def read(self, kind: str, payload: Payload) -> Violations:
+        """Yield violations that no table covers."""
+        lane, expected = payload.get("stream_id"), self.request.get("stream_id")
+        if lane != expected and not (kind == "error" and lane is None):  # which is the connection's
+            yield "lane-constant", f"it is {format_value(lane)} in `{kind}`, not {format_value(expected)}"
+        yield from super().read(kind, payload)
+
+    def _check_output(self, response: Mapping[str, Any]) -> Violations:
+        # The last event may leave it out.
+        if "output" in response:
+            yield from super()._check_output(response)
+
+
 GRAMMAR: Final = OpenaiResponsesGrammar
+SOCKET_GRAMMAR: Final = OpenaiResponsesSocketGrammar
