@@ -39,6 +39,8 @@ NO_FREEDOM = {
         "`conform smoke` reports both mistakes, and prints the line that claims what the adapter returned.": (
             "about a command"
         ),
+        "They convert what the libraries return by [`streamconform.normal`](frameworks.md), which your"
+        " adapter may import too.": "about a module",
         "The attributes are optional.": "about the adapter's attributes; claims have innocents of their own",
         "It may be async.": "about functions, not about their values",
         '- `"digest_above":4096` in a `run` means a [huge stream](specs.md#sizes): a text of the outcome that'
