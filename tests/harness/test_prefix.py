@@ -26,7 +26,7 @@ AFTER = BEFORE | {"messages": [*BEFORE["messages"], {"role": "assistant", "conte
 def compare(later, *, api=ANTHROPIC, earlier=BEFORE, bound=False, kept=False, edited=False):
     form = APIS[api].requests
     checks = [*compare_prefix(form, earlier, later, "must", bound=bound, kept=kept, edited=edited)]
-    assert {check.path for check in checks} <= {*list_prefix_paths(form, bound=bound)}
+    assert {check.path for check in checks} <= {*list_prefix_paths(form)}
     return {check.path: (check.verdict, check.message) for check in checks if check.message}
 
 
@@ -88,12 +88,31 @@ def test_the_first_byte_that_differs_is_named(name):
     assert free[path][0] == "warn"
 
 
-def test_thinking_may_be_left_out_unless_it_is_bound():
+@pytest.mark.parametrize("bound", [False, True])
+def test_all_thinking_may_be_left_out(bound):
+    found = compare(with_answer(CALL), bound=bound)
+    assert found == {"prefix.thinking": ("may", "thinking was sent, but not again")}
+
+
+def test_thinking_before_bound_thinking_may_not_be_left_out():
     trimmed = with_answer(CALL)
-    assert {path: verdict for path, (verdict, _) in compare(trimmed, bound=True).items()} == {
+    again = {
+        "role": "assistant",
+        "content": [THOUGHT | {"signature": "t"}, {"type": "text", "text": "Done."}],
+    }
+    later = trimmed | {"messages": [*trimmed["messages"][:3], again, USER]}
+    assert compare(later) == {"prefix.thinking": ("may", "thinking was sent, but not again")}
+    assert {path: verdict for path, (verdict, _) in compare(later, bound=True).items()} == {
         "prefix.messages": "fail"
     }
-    assert compare(trimmed) == {"prefix.thinking": ("may", "thinking was sent, but not again")}
+
+
+def test_other_changes_fail_if_bound_thinking_is_left_out():
+    found = compare(with_answer(CALL | {"input": {}}), bound=True)
+    assert {path: verdict for path, (verdict, _) in found.items()} == {
+        "prefix.messages": "fail",
+        "prefix.thinking": "may",
+    }
 
 
 THOUGHTS = {
@@ -122,7 +141,8 @@ def test_the_thinking_of_each_api_is_known(api):
         bare[list_name] = bare[list_name][1:]
     earlier, later = ({name: [each]} for each in (message, bare))
     assert set(compare(later, api=api, earlier=earlier)) == {"prefix.thinking"}
-    assert set(compare(later, api=api, earlier=earlier, bound=True)) == {f"prefix.{name}"}
+    others = {name: [bare, message]}
+    assert set(compare(others, api=api, earlier=earlier, bound=True)) == {f"prefix.{name}"}
 
 
 def test_messages_that_the_server_keeps_are_not_compared():

@@ -679,3 +679,39 @@ cases:
         messages:
           - {role: user, content: {matches: "(", why: it is open}}
 """
+
+
+ANTHROPIC_BLOCKS = (
+    lambda id_: {"type": "tool_use", "id": id_},
+    lambda id_: {"type": "tool_result", "tool_use_id": id_, "content": [{"type": "text", "text": id_}]},
+)
+CONVERSE_BLOCKS = (
+    lambda id_: {"toolUse": {"toolUseId": id_}},
+    lambda id_: {"toolResult": {"toolUseId": id_, "content": [{"text": id_}]}},
+)
+
+
+@pytest.mark.parametrize(
+    ("api", "blocks"),
+    [(ANTHROPIC, ANTHROPIC_BLOCKS), ("bedrock-invoke", ANTHROPIC_BLOCKS), (CONVERSE, CONVERSE_BLOCKS)],
+)
+@pytest.mark.parametrize(
+    ("ids", "reads"),
+    [(["a", "b"], ["a", "b"]), (["b", "a"], ["a", "b"]), (["x", "b", "a"], ["a", "b", "x"]), (["b"], ["b"])],
+)
+def test_results_in_one_message_are_read_in_the_order_of_their_calls(api, blocks, ids, reads):
+    call, result = blocks
+    asked = {"role": "assistant", "content": [call("a"), call("b")]}
+
+    def body(names):
+        return {"messages": [asked, {"role": "user", "content": [*map(result, names), {"text": "Go."}]}]}
+
+    assert APIS[api].requests.canonical(body(ids)) == body(reads)
+
+
+@pytest.mark.parametrize("content", [None, [1], [{"toolUse": 1, "type": "tool_use"}]])
+@pytest.mark.parametrize("api", [ANTHROPIC, CONVERSE])
+def test_messages_without_results_stay_as_they_are(api, content):
+    messages = [{"role": role, "content": content} for role in ("assistant", "user")]
+    for sent in (messages, ["Go.", *messages]):
+        assert APIS[api].requests.canonical({"messages": sent}) == {"messages": sent}

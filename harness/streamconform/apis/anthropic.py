@@ -14,6 +14,7 @@ from streamconform.apis.request_forms import (
     drop_nulls,
     has_member,
     map_messages,
+    order_results,
 )
 from streamconform.apis.variants import (
     Payloads,
@@ -155,6 +156,8 @@ def end_blocks_late(payloads: Payloads) -> Rewritten | None:
 def canonical(body: Json) -> Json:
     """Convert `system`, `content` and a result's `content` to lists of blocks; join turns with the same role.
 
+    Results that are together are in the order of their calls.
+
     Tool results for one answer are not joined if they are spread over several messages, because the
     documentation requires a single message. The API still accepts `output_format`, the beta's name for
     `output_config.format`. https://docs.claude.com/en/api/messages,
@@ -167,8 +170,17 @@ def canonical(body: Json) -> Json:
         made["output_config"] = {**config, "format": made.pop("output_format")}
     if "system" in made:
         made["system"] = as_parts(made["system"], "text")
-    made["messages"] = _join_turns(map_messages(made.get("messages"), _canonical_message))
+    messages = _join_turns(map_messages(made.get("messages"), _canonical_message))
+    made["messages"] = order_results(messages, _find_call_id, _find_result_id)
     return made
+
+
+def _find_call_id(block: Payload) -> Any:
+    return block.get("id") if block.get("type") == "tool_use" else None
+
+
+def _find_result_id(block: Payload) -> Any:
+    return block.get("tool_use_id") if block.get("type") == "tool_result" else None
 
 
 def _join_turns(messages: Any) -> Any:

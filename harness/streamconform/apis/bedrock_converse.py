@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
 from streamconform.apis.api import (
     Api,
@@ -22,7 +22,7 @@ from streamconform.apis.api import (
     require,
 )
 from streamconform.apis.payloads import Payload, as_object
-from streamconform.apis.request_forms import drop_nulls
+from streamconform.apis.request_forms import drop_nulls, order_results
 from streamconform.apis.variants import (
     Place,
     Variant,
@@ -110,6 +110,18 @@ def _document(model: str) -> Json:
     }
 
 
+def canonical(body: Payload) -> Json:
+    """Drop null members; put results that are together in the order of their calls."""
+    made = drop_nulls(body)
+    if "messages" in made:
+        made["messages"] = order_results(made["messages"], _find_id("toolUse"), _find_id("toolResult"))
+    return made
+
+
+def _find_id(member: str) -> Callable[[Payload], Any]:
+    return lambda block: as_object(block.get(member)).get("toolUseId")
+
+
 API: Final = Api(
     name="bedrock-converse",
     title="Amazon Bedrock Converse",
@@ -158,7 +170,7 @@ API: Final = Api(
         ),
     ),
     requests=RequestForm(
-        canonical=drop_nulls,
+        canonical=canonical,
         instructions=("system", "toolConfig.tools"),
         thoughts=frozenset({"reasoningContent"}),
         marks=frozenset({"cachePoint"}),

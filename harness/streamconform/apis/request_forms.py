@@ -8,6 +8,7 @@ from typing import Any
 from streamconform.apis.payloads import Payload, as_objects
 
 Json = dict[str, Any]
+FindId = Callable[[Mapping[str, Any]], Any]
 
 
 def drop_nulls(body: Mapping[str, Any]) -> Json:
@@ -25,6 +26,31 @@ def map_messages(messages: Any, change: Callable[[Json], Json]) -> Any:
     if not isinstance(messages, list):
         return messages
     return [change(dict(message)) if isinstance(message, Mapping) else message for message in messages]
+
+
+def order_results(messages: Any, call_id: FindId, result_id: FindId) -> Any:
+    """Sort the results in each message by the place of their calls in the message before.
+
+    Ids match results to calls, so their order means nothing.
+    """
+    if not isinstance(messages, list):
+        return messages
+    pairs = zip([None, *messages], messages, strict=False)
+    return [_order_message(before, message, call_id, result_id) for before, message in pairs]
+
+
+def _order_message(before: Any, message: Any, call_id: FindId, result_id: FindId) -> Any:
+    if not (isinstance(before, Mapping) and isinstance(message, Mapping)):
+        return message
+    blocks = message.get("content")
+    if not isinstance(blocks, list):
+        return message
+    calls = as_objects(before.get("content"))
+    places = {str(call_id(block)): place for place, block in enumerate(calls)}
+    names = [result_id(block) if isinstance(block, Mapping) else None for block in blocks]
+    results = [(places.get(str(name), len(calls)), n) for n, name in enumerate(names) if name is not None]
+    moved = dict(zip([n for _, n in results], [n for _, n in sorted(results)], strict=True))
+    return {**message, "content": [blocks[moved.get(n, n)] for n in range(len(blocks))]}
 
 
 def with_content_parts(message: Json) -> Json:

@@ -22,12 +22,11 @@ _SHOWN: Final = 60
 _THOUGHTS: Final = "prefix.thinking"
 
 
-def list_prefix_paths(form: RequestForm, *, bound: bool) -> Iterator[str]:
+def list_prefix_paths(form: RequestForm) -> Iterator[str]:
     """Yield the path of every check that may be made on the beginning of a request."""
     names = (*form.instructions, form.messages)
     yield from (f"{check}.{name}" for check in ("prefix", "bytes") for name in names)
-    if not bound:
-        yield _THOUGHTS
+    yield _THOUGHTS
 
 
 def compare_prefix(
@@ -36,14 +35,14 @@ def compare_prefix(
     """Yield the checks that the body `later` begins with the body `earlier`.
 
     If the provider binds thinking to what comes before it (`bound`), a different value fails at `level`, and
-    thinking is part of the value. Otherwise it costs the cache, which is a warning, and a client may leave
-    thinking out. A different order of keys costs the cache, too. If the server keeps the history (`kept`) or
-    the client edits it on purpose (`edited`), its messages are not compared, or only recorded.
+    thinking is part of the value, unless `later` has none. Otherwise a different value costs the cache, which
+    is a warning, and a client may leave thinking out. A different order of keys costs the cache, too. If the
+    server keeps the history (`kept`) or the client edits it on purpose (`edited`), its messages are not
+    compared, or only recorded.
     """
     if not (isinstance(earlier, Mapping) and isinstance(later, Mapping)):
         return
     before, after = (form.canonical(dict(body)) for body in (earlier, later))
-    removed = form.marks if bound else form.marks | form.thoughts
     value_level = level if bound else lower_level(level, "should")
     for name in form.instructions:
         pair = _find(before, name), _find(after, name)
@@ -51,13 +50,20 @@ def compare_prefix(
     if kept:
         return
     messages = before.get(form.messages), after.get(form.messages)
+    removed = form.marks if bound and _thinks(form, messages[1]) else form.marks | form.thoughts
     yield from _compare_member(
         form.messages, *messages, "may" if edited else value_level, removed, continued=True
     )
-    if not bound:
+    if form.thoughts <= removed:
         sent, again = (_list_texts(value, form.marks, in_order=False) for value in messages)
         message = None if again[: len(sent)] == sent else "thinking was sent, but not again"
         yield check_rule(_THOUGHTS, "may", message)
+
+
+def _thinks(form: RequestForm, messages: Any) -> bool:
+    """Return whether some message has thinking."""
+    kept, bare = (_remove(messages, names) for names in (form.marks, form.marks | form.thoughts))
+    return bool(kept != bare)
 
 
 def _find(body: Mapping[str, Any], path: str) -> Any:

@@ -68,7 +68,7 @@ def list_round_trip_paths(trial: RoundTrip, claims: Claims) -> frozenset[str]:
     )
     form = APIS[trial.case.api].requests
     kept = (f"body.{form.kept_answer}",) if "stateful" in claims and form.kept_answer else ()
-    prefix = (*list_prefix_paths(form, bound=trial.case.bound), *kept)
+    prefix = (*list_prefix_paths(form), *kept)
     request_paths = (
         f"{name}.{path}"
         for name, expect in zip(trial.case.request_names, trial.case.requests, strict=True)
