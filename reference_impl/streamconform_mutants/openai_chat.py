@@ -81,19 +81,6 @@ class ChunkWithoutChoiceFatal(OpenaiChatDecoder):
         super().read(payload)
 
 
-@mutants.replace(
-    "calls_factory",
-    kind="arguments-doubled",
-    fails=ARGUMENTS,
-)
-class CumulativeArgumentsJoined(ToolCalls):
-    """Joins fragments that each repeat the arguments so far."""
-
-    def add_arguments(self, call: WireCall, arguments: Any) -> None:
-        super().add_arguments(call, arguments)
-        call.text_so_far = None
-
-
 @mutants.decoder(
     kind="signature-lost",
     fails=("**:content.*.tool_call.signature",),
@@ -530,6 +517,8 @@ class FirstArgumentsTwice(ToolCalls):
         if isinstance(arguments, str) and not call.has_arguments:
             super().add_arguments(call, arguments)
         super().add_arguments(call, arguments)
+        # A client that appends like this does not look for fragments that repeat the arguments so far.
+        call.text_so_far = None
 
 
 @mutants.decoder(kind="arguments-lost", fails=(*CONTENT, "**:invariant.**"))

@@ -65,9 +65,9 @@ def judge_checks(
 ):
     """Return the failed checks of an answer."""
     case = builders.case({"status": "complete", "stop": "tool_use", "content": expected})
-    trial = builders.trial(case)
     if body is not None:
-        trial = replace(trial, plan=Delivered((body,)))
+        case = replace(case, cassette=replace(case.cassette, body=body))
+    trial = builders.trial(case)
     if partial is not None:
         derived = replace(case.expect, fields={}, partial=partial)
         trial = replace(trial, plan=Delivered(trial.chunks, derived))
