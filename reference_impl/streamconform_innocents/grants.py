@@ -287,6 +287,9 @@ EITHER_VERSION: Final = Grant(
     _SPECS,
     "A client may send either version of Anthropic's API, and is judged by the version that it sends.",
 )
+ANY_ORDER: Final = Grant(
+    _SPECS, "Where ids match results to their calls, the results in one message may come in any order."
+)
 ANY_PATH: Final = Grant(
     _SPECS, "It may use any path that a host offers, and is judged by the path that it uses."
 )

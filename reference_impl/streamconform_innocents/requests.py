@@ -78,3 +78,22 @@ def _send_to_deployment(conversation: Json, request: Json) -> None:
     if request["path"].startswith("/openai/v1/"):
         path = f"/openai/deployments/{conversation['model']}/chat/completions"
         request["path"] = f"{path}?api-version=2025-04-01-preview"
+
+
+_RESULTS: Final = {
+    _ANTHROPIC: "tool_use_id",
+    "bedrock-invoke": "tool_use_id",
+    "bedrock-converse": "toolResult",
+}
+
+
+@innocents.register_request("results-in-reverse", grants.ANY_ORDER, apis=_RESULTS)
+def _send_results_in_reverse(conversation: Json, request: Json) -> None:
+    """Sends the results of several calls in reverse, each with the id of its call."""
+    del conversation
+    for message in request["body"].get("messages", ()):
+        blocks = message["content"] if isinstance(message["content"], list) else []
+        places = [n for n, block in enumerate(blocks) if block.keys() & set(_RESULTS.values())]
+        results = [blocks[n] for n in reversed(places)]
+        for n, result in zip(places, results, strict=True):
+            blocks[n] = result
