@@ -25,6 +25,7 @@ CASES = (
     "anthropic-messages/documents/length-after-call",
     "anthropic-messages/fallback/declined-by-all",
     "anthropic-messages/litellm/truncated-call",
+    "anthropic-messages/requests-results/parallel-results",
     "anthropic-messages/requests-versions/citations-of-a-quoted-text",
     "anthropic-messages/requests-versions/on-vertex",
     "anthropic-messages/stop-reasons/unknown-stop-reason",
