@@ -28,7 +28,6 @@ CASES = (
     "anthropic-messages/requests-results/parallel-results",
     "anthropic-messages/requests-versions/citations-of-a-quoted-text",
     "anthropic-messages/requests-versions/on-vertex",
-    "anthropic-messages/requests-results/parallel-results",
     "anthropic-messages/stop-reasons/unknown-stop-reason",
     "google-generate/documents/prompt-blocked",
     "google-generate/documents/text-then-calls",
