@@ -137,7 +137,7 @@ def test_a_greeting_agrees_with_its_schema():
 def test_profiles_and_known_failures_agree_with_their_schemas():
     assert set(load_schema("profile.v1")["properties"]) == names(Profile) | {"profile"}
     listed = load_schema("known-failures.v1")["properties"]
-    assert set(listed) == names(model.KnownFailures, "path") | {"known-failures"}
+    assert set(listed) == names(model.KnownFailures, "path", "declares_line") | {"known-failures"}
     assert set(listed["scope"]["properties"]) == set(SCOPE)
     for name, kind in (("pattern", model.KnownFailure), ("cause", model.KnownCause)):
         assert set(definition("known-failures.v1", name)["properties"]) == names(kind, "line")

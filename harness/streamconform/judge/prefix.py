@@ -56,8 +56,8 @@ def compare_prefix(
     )
     if form.thoughts <= removed:
         sent, again = (_list_texts(value, form.marks, in_order=False) for value in messages)
-        message = None if again[: len(sent)] == sent else "thinking was sent, but not again"
-        yield check_rule(_THOUGHTS, "may", message)
+        is_left_out = _thinks(form, messages[0]) and again[: len(sent)] != sent
+        yield check_rule(_THOUGHTS, "may", "thinking was sent, but not again" if is_left_out else None)
 
 
 def _thinks(form: RequestForm, messages: Any) -> bool:
