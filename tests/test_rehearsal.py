@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from streamconform_dev.checkout import ROOT
-from streamconform_dev.rehearsal import PACKAGES, Package, RehearsalError, rehearse
+from streamconform_dev.rehearsal import PACKAGES, RehearsalError, ReleasePackage, rehearse
 
 from .judges.crates import DEBIAN
 from .optional_tools import MAVEN_REPOSITORY
 
-MADE = Package(
+MADE = ReleasePackage(
     build=("cp README.md {out}",),
     files="*.md",
     install=("cp {file} copy",),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from streamconform_reference.apis import REQUEST_BUILDERS
 from streamconform_reference.json_text import codec
 from streamconform_reference.requests.conversation import ANY_ID, NO_RESULT, format_json
 
@@ -506,15 +507,7 @@ def failure_untold(conversation: Conversation) -> Conversation:
 
 
 @mutants.conversation(
-    "anthropic-messages",
-    "bedrock-converse",
-    "bedrock-invoke",
-    "cohere-chat",
-    "google-generate",
-    "google-interactions",
-    "ollama-chat",
-    "openai-chat",
-    "openai-responses",
+    *REQUEST_BUILDERS,
     kind="result-changed",
     fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
 )
@@ -547,15 +540,7 @@ def result_image_lost(conversation: Conversation) -> Conversation:
 
 
 @mutants.conversation(
-    "anthropic-messages",
-    "bedrock-converse",
-    "bedrock-invoke",
-    "cohere-chat",
-    "google-generate",
-    "google-interactions",
-    "ollama-chat",
-    "openai-chat",
-    "openai-responses",
+    *REQUEST_BUILDERS,
     kind="result-changed",
     fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
 )
@@ -609,15 +594,7 @@ def results_as_tool_calls(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "anthropic-messages",
-    "bedrock-converse",
-    "bedrock-invoke",
-    "cohere-chat",
-    "google-generate",
-    "google-interactions",
-    "ollama-chat",
-    "openai-chat",
-    "openai-responses",
+    *REQUEST_BUILDERS,
     kind="result-missing",
     fails=(*_MESSAGES, *_CONTENTS, *_INPUT),
 )
@@ -636,15 +613,7 @@ def missing_result_left_out(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "anthropic-messages",
-    "bedrock-converse",
-    "bedrock-invoke",
-    "cohere-chat",
-    "google-generate",
-    "google-interactions",
-    "ollama-chat",
-    "openai-chat",
-    "openai-responses",
+    *REQUEST_BUILDERS,
     kind="call-unsent",
     fails=(*_MESSAGES, *_CONTENTS, *_INPUT, "**:body.messages", "**:body.contents", "**:body.input"),
 )

@@ -9,6 +9,7 @@ import json
 from typing import Final
 from urllib.parse import unquote
 
+from streamconform_reference.apis import REQUEST_BUILDERS
 from streamconform_reference.outcome import Json
 
 from .registry import Body, Conversation, RequestMutants
@@ -45,15 +46,7 @@ _STREAM_OPTIONS: Final = ("**:body.stream_options", "**:body.stream_options.**")
 
 
 @mutants.conversation(
-    "anthropic-messages",
-    "bedrock-converse",
-    "bedrock-invoke",
-    "cohere-chat",
-    "google-generate",
-    "google-interactions",
-    "ollama-chat",
-    "openai-chat",
-    "openai-responses",
+    *REQUEST_BUILDERS,
     kind="tools-changed",
     fails=_TOOLS,
 )
@@ -492,15 +485,7 @@ def content_as_parts(_: Conversation, body: Body) -> None:
 
 
 @mutants.body(
-    "anthropic-messages",
-    "bedrock-converse",
-    "bedrock-invoke",
-    "cohere-chat",
-    "google-generate",
-    "google-interactions",
-    "ollama-chat",
-    "openai-chat",
-    "openai-responses",
+    *REQUEST_BUILDERS,
     kind="answer-schema-lost",
     fails=(*_FORMATS, *_CONFIGURATION),
 )

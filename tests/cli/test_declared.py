@@ -99,8 +99,8 @@ def test_a_fixed_bug_makes_the_declaration_false(tmp_path, updated):
 @pytest.mark.parametrize(
     ("names", "says"),
     [
-        ("[stop, tool_calls]", "does not declare what is claimed: add usage"),
-        ("[stop, tool_calls, usage, cost]", "declares what is not claimed: remove cost"),
+        ("[stop, tool_calls]", "does not declare capabilities that are claimed: add usage"),
+        ("[stop, tool_calls, usage, cost]", "declares capabilities that are not claimed: remove cost"),
     ],
 )
 def test_capabilities_have_to_be_those_that_are_claimed(tmp_path, updated, names, says):

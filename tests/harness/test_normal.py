@@ -1,4 +1,4 @@
-"""What `streamconform.normal` makes of SDKs' objects, with the recorded JSON in their place."""
+"""`streamconform.normal` converts the objects of SDKs; recorded JSON stands in for them."""
 
 from __future__ import annotations
 

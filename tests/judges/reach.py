@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streamconform.apis import NAMES
 from streamconform.model.case import Case
-from streamconform_dev.judges.answers import AnsweredTrial, expand_covered, judge_answer
+from streamconform_dev.judges.answers import AnsweredTrial, expand_covered, find_expected
 from streamconform_dev.judges.files import read_answers
 from tests.bundled_suite import cases
 from tests.judges.made import make_cases
@@ -29,7 +29,7 @@ def judge_all(folder: Path) -> None:
             answered = AnsweredTrial(
                 line["trial"], tuple(line["claims"]), answer["outcome"], answer.get("raised")
             )
-            assert judge_answer(trials[line["trial"]], answered) == line["expected"]
+            assert find_expected(trials[line["trial"]], answered) == line["expected"]
 
 
 if __name__ == "__main__":

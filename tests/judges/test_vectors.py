@@ -1,4 +1,4 @@
-"""The page for whoever writes a judge, and the examples in the schema, are true of the suite."""
+"""The page about writing a judge, and the examples in the schema, agree with the suite."""
 
 from __future__ import annotations
 

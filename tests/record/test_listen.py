@@ -20,7 +20,7 @@ import pytest
 
 from streamconform.apis import APIS
 from streamconform.suite import cassettes
-from streamconform_capture.record.overheard import find_api
+from streamconform_capture.record.overheard import detect_api
 
 from ..cli import forked
 from .anthropic import answer
@@ -413,5 +413,5 @@ def test_every_api_has_a_variable_for_its_address_and_a_path_that_is_found():
         path = api.endpoints.usual.replace("{model}", "some-model").replace(
             "{model+}", "anthropic.some-model"
         )
-        assert find_api(path + "?alt=sse") == name
-    assert find_api("/v1/embeddings") is None
+        assert detect_api(path + "?alt=sse") == name
+    assert detect_api("/v1/embeddings") is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, get_args
 
 from streamconform.causes.harms import SERIOUS, count_harms, format_bugs
 from streamconform.causes.ids import can_be_headed, find_harm
@@ -18,13 +18,13 @@ from streamconform_peers.findings import UNSEEN, Finding
 
 Shown = Mapping[str, tuple[str, ...]]
 """Maps a case to the deliveries and faults in which it fails; a function call has none."""
-Grade = str
-GRADES: Final = ("bad", "some", "minor", "none")
+Grade = Literal["bad", "some", "minor", "none"]
+GRADES: Final[tuple[Grade, ...]] = get_args(Grade)
 """How bad the bugs of a client are, the worst first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bug:
+class ClientBug:
     """One behavior of a client that fails its trials: a finding, or a cause that no finding explains."""
 
     title: str
@@ -48,18 +48,18 @@ class Bug:
 
 def list_bugs(
     scores: Scores, entries: Mapping[str, Sequence[Entry]], findings: Mapping[str, Finding]
-) -> tuple[Bug, ...]:
+) -> tuple[ClientBug, ...]:
     """Return the bugs of a client, the worst first; `entries` are its known failures by finding."""
     harms: dict[str, set[Harm | None]] = {}
     cases: dict[str, dict[str, tuple[str, ...]]] = {}
-    unexplained: list[Bug] = []
+    unexplained: list[ClientBug] = []
     for api, own in scores.apis.items():
         for failure in own.failures:
             explained = explain_failure(api, failure, entries)
             if not explained:
                 shown = failure.list_cases(api)
                 unexplained.append(
-                    Bug(
+                    ClientBug(
                         title=failure.title,
                         finding=None,
                         harms=_sort_harms({failure.harm}),
@@ -72,7 +72,7 @@ def list_bugs(
                 if _is_own(api, failure, entries[slug], shown):
                     harms.setdefault(slug, set()).add(failure.harm)
     bugs = [
-        Bug(
+        ClientBug(
             title=findings[slug].title,
             finding=slug,
             harms=_sort_harms(harms[slug]),
@@ -107,7 +107,7 @@ def explain_failure(
     return {slug: explained[slug] for slug in sorted(explained) if explained[slug]}
 
 
-def describe_bugs(bugs: Iterable[Bug], most: int = len(HARMS)) -> str:
+def describe_bugs(bugs: Iterable[ClientBug], most: int = len(HARMS)) -> str:
     """Return `2 bugs: loses or changes content (2)`; those on streams that no provider sends are apart."""
     members = list(bugs)
     counts = count_harms(bug.harm for bug in members if not bug.unseen)
@@ -118,7 +118,7 @@ def describe_bugs(bugs: Iterable[Bug], most: int = len(HARMS)) -> str:
     return f"{seen}; {unseen} more on streams that no provider was seen to send" if unseen else seen
 
 
-def grade_bugs(bugs: Iterable[Bug]) -> Grade:
+def grade_bugs(bugs: Iterable[ClientBug]) -> Grade:
     """Return the grade of a client with these bugs: `bad` with a serious one that a provider provokes."""
     members = list(bugs)
     if any(bug.harm in SERIOUS and not bug.unseen for bug in members):
@@ -128,7 +128,7 @@ def grade_bugs(bugs: Iterable[Bug]) -> Grade:
     return "minor" if members else "none"
 
 
-def find_harms(bugs: Iterable[Bug]) -> dict[str, Harm]:
+def find_harms(bugs: Iterable[ClientBug]) -> dict[str, Harm]:
     """Return the worst harm of each finding among the bugs of several clients."""
     harms: dict[str, Harm] = {}
     for bug in bugs:

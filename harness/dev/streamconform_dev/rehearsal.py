@@ -34,7 +34,7 @@ class RehearsalError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Package:
+class ReleasePackage:
     """A package of a release: commands, which run without a shell after the fields in braces are filled in.
 
     `{python}` and `{conform}` are those of the checkout, `{judges}` compares a judge with that in Python,
@@ -58,22 +58,22 @@ SAME: Final = "checker: 0 differences in "
 JUDGED: Final = "ollama-chat"
 """The API whose recorded answers show that a judge works: the smallest suite."""
 CASES: Final = 3
-_ALL: Final[Mapping[str, Package]] = {
-    "wheel": Package(
+_ALL: Final[Mapping[str, ReleasePackage]] = {
+    "wheel": ReleasePackage(
         build=("{python} -m build --outdir {out}",),
         files="*.whl",
         install=("{python} -m venv env", "env/bin/python -m pip install --quiet {file}"),
         use=("env/bin/conform run --profile core --api openai-chat",),
         printed="No failures: ",
     ),
-    "suite": Package(
+    "suite": ReleasePackage(
         build=("{conform} dev export-suite {out}",),
         files="suite-*.json.gz",
         install=("cp {file} .",),
         use=(f"{{python}} -I -c {shlex.quote(COUNT_CASES)} {{file}}",),
         printed=f"{len(NAMES) + 1} suites with ",
     ),
-    "npm": Package(
+    "npm": ReleasePackage(
         folder="harness/judges/typescript",
         build=(
             "npm install --ignore-scripts --no-audit --no-fund --no-package-lock",
@@ -84,7 +84,7 @@ _ALL: Final[Mapping[str, Package]] = {
         use=("{judges} 'node node_modules/streamconform/dist/checker.js'",),
         printed=SAME,
     ),
-    "crate": Package(
+    "crate": ReleasePackage(
         folder="harness/judges/rust",
         build=(
             "cargo package --allow-dirty --no-verify --target-dir {work}",
@@ -98,7 +98,7 @@ _ALL: Final[Mapping[str, Package]] = {
         use=("{judges} 'cargo run --quiet --example judge_answers --'",),
         printed=SAME,
     ),
-    "go": Package(
+    "go": ReleasePackage(
         folder="harness/judges/go",
         build=("{python} -m streamconform_dev.go_module {out}",),
         files="**/*.zip",
@@ -111,7 +111,7 @@ _ALL: Final[Mapping[str, Package]] = {
         use=("{judges} ./judge-answers",),
         printed=SAME,
     ),
-    "jar": Package(
+    "jar": ReleasePackage(
         folder="harness/judges/java",
         build=(
             "mvn -q -DskipTests package dependency:copy-dependencies -DoutputDirectory={work}",
@@ -127,7 +127,7 @@ _ALL: Final[Mapping[str, Package]] = {
         ),
         printed=SAME,
     ),
-    "image": Package(
+    "image": ReleasePackage(
         build=(
             "docker build --quiet --file Containerfile --tag streamconform-rehearsal .",
             "docker save --output {out}/image.tar streamconform-rehearsal",
@@ -150,7 +150,7 @@ class Rehearsed:
     seconds: tuple[float, float, float]
 
 
-def rehearse(package: Package, out: Path, project: Path) -> Rehearsed:
+def rehearse(package: ReleasePackage, out: Path, project: Path) -> Rehearsed:
     """Build `package` into the empty folder `out`, then install and use it in the empty folder `project`.
 
     Raises `RehearsalError`.

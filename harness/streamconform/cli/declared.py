@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 from streamconform.config import ProjectSettings
 from streamconform.errors import UsageError
-from streamconform.known_failures.file import parse_document
 from streamconform.known_failures.model import KnownFailures
+from streamconform.known_failures.reading import list_known_failures
 from streamconform.suite.profiles import list_profile_files
 from streamconform.suite.selection import SelectionSettings, find_sources
-from streamconform.yaml_text.reader import parse, read_file
 
 OTHERS: Final = {
     "select": "-k",
@@ -65,11 +63,9 @@ def apply_declaration(settings: ProjectSettings, arguments: Mapping[str, Any]) -
 
 def _find_declaration(settings: ProjectSettings) -> KnownFailures:
     """Return the only file that declares something for the only implementation. Raises `SourceError` too."""
-    paths = [Path(name) for name in settings.known_failures]
-    files = [file for path in paths for file in (sorted(path.glob("*.yaml")) if path.is_dir() else (path,))]
-    read = [parse_document(parse(read_file(path, str(path)), str(path))) for path in files]
     impls = settings.impl or ("reference",)
-    declaring = [known for known in read if known.declares is not None and any(map(known.applies_to, impls))]
+    listed = list_known_failures(settings.known_failures, impls)
+    declaring = [known for known in listed if known.declares is not None]
     if len(declaring) != 1 or len(impls) != 1:
         raise UsageError(
             f"`--declared` needs one implementation and one known-failures file with `declares`; here are"

@@ -22,8 +22,8 @@ _MENTION: Final = re.compile(
 def find_mention(trial: Trial, text: str) -> int | None:
     """Return the place of an id or a signature among those that the stream of `trial` mentions, or None."""
     case = trial.case
-    # A broken stream has the ids of the whole one: nobody can report one that has not arrived. Only the
-    # frames of another server have other ids.
+    # A broken stream counts as mentioning every id of the whole one, because an id that has not arrived
+    # cannot be reported. Only the frames of another server have other ids.
     body = trial.body if trial.delivery in VARIANTS else case.cassette.body
     return index_mentions(case.api, body).get(text)
 

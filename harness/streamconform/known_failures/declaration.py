@@ -40,6 +40,6 @@ def _compare(declares: Mapping[str, Collection[str]], claims: Mapping[str, Colle
             continue
         missing, more = sorted({*declares[api]} - {*claimed}), sorted({*claimed} - {*declares[api]})
         if missing:
-            yield f"`{api}` declares what is not claimed: remove {', '.join(missing)}"
+            yield f"`{api}` declares capabilities that are not claimed: remove {', '.join(missing)}"
         if more:
-            yield f"`{api}` does not declare what is claimed: add {', '.join(more)}"
+            yield f"`{api}` does not declare capabilities that are claimed: add {', '.join(more)}"

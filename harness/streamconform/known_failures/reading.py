@@ -106,6 +106,13 @@ def read_known_failures(
     return tuple(result)
 
 
+def list_known_failures(names: Sequence[str], impls: Sequence[str]) -> tuple[KnownFailures, ...]:
+    """Return what the files and folders `names` say about any of `impls`. Raises `SourceError`."""
+    paths = [Path(name) for name in names]
+    files = _read_files(paths, [path for path in paths if path.is_dir()], update=False)
+    return tuple(file.known for file in files if _is_about(file.known, impls))
+
+
 def find_scope(settings: KnownFailuresSettings) -> dict[str, Any]:
     """Return the settings that decide how many trials have a cause, where they differ from the defaults."""
     selection = settings.selection

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def read_stream(stream: Iterable[Any], convert: Callable[[list[Any]], dict[str, Any]]) -> dict[str, Any]:
-    """Return an adapter's result: the outcome that `convert` makes of all that `stream` yields.
+    """Return an adapter's result: the outcome that `convert` makes from everything that `stream` yields.
 
     If the stream raises, the outcome has what it yielded before, and the result has the exception.
     """

@@ -23,7 +23,7 @@ from streamconform_capture.record import draft, save
 from streamconform_capture.record.errors import UnsuitableExchange
 from streamconform_capture.record.exchange import Origin, scrub_exchange
 from streamconform_capture.record.live import MAX_BYTES, RawRecording
-from streamconform_capture.record.overheard import Overheard, find_api
+from streamconform_capture.record.overheard import Overheard, detect_api
 
 Streams = dict[str, str]
 """The cassette names of streams without a twin, keyed by request."""
@@ -90,7 +90,7 @@ def keep_exchange(exchange: Overheard, settings: ListenSettings, streams: Stream
     secrets = scrub.find_credentials(exchange.request_headers, exchange.headers, exchange.target)
     path = exchange.target.partition("?")[0][:200]
     request = scrub.blank(f"{exchange.method} {path}".encode(), secrets).decode()
-    api = find_api(exchange.target) if exchange.method == "POST" else None
+    api = detect_api(exchange.target) if exchange.method == "POST" else None
     if exchange.status is None:
         why = exchange.failure or "the client disconnected before the server answered"
         return NotKept(request, why, is_lost=False)

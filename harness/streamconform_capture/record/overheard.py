@@ -57,7 +57,7 @@ class Received:
     bytes: int = 0
 
 
-def find_api(target: str) -> str | None:
+def detect_api(target: str) -> str | None:
     """Return the API that `target`, a path and query, belongs to."""
     path = unquote(target.partition("?")[0])
     for name, api in APIS.items():

@@ -20,7 +20,7 @@ from streamconform.apis.payloads import Payload, read_payload
 from streamconform.plural import format_count
 from streamconform_capture.record.live import Cut
 from streamconform_capture.record.message_reader import MessageReader
-from streamconform_capture.record.overheard import Overheard, Received, find_api
+from streamconform_capture.record.overheard import Overheard, Received, detect_api
 
 _LINE_ENDS: Final = bytes.maketrans(b"\r\n", b"  ")
 """A message may have line ends only between the tokens of its JSON, where a space means the same."""
@@ -55,7 +55,7 @@ class SocketTape:
 
     def __post_init__(self) -> None:
         """Find the API by the path of the handshake."""
-        self._api = APIS.get(find_api(self.handshake.target) or "")
+        self._api = APIS.get(detect_api(self.handshake.target) or "")
 
     @property
     def _sockets(self) -> Sockets | None:

@@ -16,7 +16,7 @@ from streamconform.run.exits import Exit
 from streamconform.run.workers import count_default_workers
 from streamconform.suite.selection import SelectionSettings, find_sources
 from streamconform_dev.artifact import group_cases, write_suite
-from streamconform_dev.judges.check import Difference, check_answers
+from streamconform_dev.judges.check import JudgeDifference, check_answers
 from streamconform_dev.judges.files import read_answers, record_answers, write_answers
 from streamconform_dev.judges.languages import CHECKERS, FOLDER, build_checker
 
@@ -88,7 +88,7 @@ def _check(name: str, program: Sequence[str], place: Path, folder: Path, apis: S
     return count
 
 
-def _print_differences(differences: Sequence[Difference]) -> None:
+def _print_differences(differences: Sequence[JudgeDifference]) -> None:
     groups = Counter(difference.group for difference in differences)
     for group, count in groups.most_common():
         click.echo(f"{count:>7} {group}")

@@ -11,7 +11,7 @@ from pathlib import Path
 from streamconform.apis import APIS
 from streamconform.causes.table import HARMS
 from streamconform.reports.scores.document import Failure, Scores, read_scores
-from streamconform_dev.bugs import Bug, describe_bugs, list_bugs
+from streamconform_dev.bugs import ClientBug, describe_bugs, list_bugs
 from streamconform_dev.checkout import ROOT
 from streamconform_peers.findings import PAGE as FINDINGS
 from streamconform_peers.findings import read_findings
@@ -39,7 +39,7 @@ class Client:
         return f"`{name}`" if name == self.peer else f"`{name}` ({self.peer})"
 
     @cached_property
-    def bugs(self) -> tuple[Bug, ...]:
+    def bugs(self) -> tuple[ClientBug, ...]:
         """Return its bugs, the worst first."""
         return list_bugs(self.scores, read_by_finding(self.peer), read_findings())
 

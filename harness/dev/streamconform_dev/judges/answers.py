@@ -55,10 +55,10 @@ def expand_covered(cases: Iterable[AnyCase], *, full: bool) -> Iterator[Trial]:
 
 def encode_judged(trial: Trial, answered: AnsweredTrial) -> bytes:
     """Return the line of a file of answers: an answer, and what a judge must find in it."""
-    return encode_line(answered.serialize() | {"expected": judge_answer(trial, answered)})
+    return encode_line(answered.serialize() | {"expected": find_expected(trial, answered)})
 
 
-def judge_answer(trial: Trial, answer: AnsweredTrial) -> Json:
+def find_expected(trial: Trial, answer: AnsweredTrial) -> Json:
     """Return what a judge must find: the verdict, every check in the order of its path, and the claims."""
     raised = None if answer.raised is None else Raised(answer.raised["type"], answer.raised["message"])
     claims = frozenset(claim for claim in ALL if claim in answer.claims)

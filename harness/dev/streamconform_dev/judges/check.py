@@ -23,7 +23,7 @@ class CheckerError(ConformError):
     """A checker cannot be built, or ends with an error."""
 
 
-class Difference(Struct, frozen=True):
+class JudgeDifference(Struct, frozen=True):
     """A value in which a checker's line differs from the expected one."""
 
     trial: str
@@ -41,7 +41,7 @@ class Difference(Struct, frozen=True):
 
 def check_answers(
     command: Sequence[str], folder: Path, suite: Path, lines: Sequence[bytes]
-) -> list[Difference]:
+) -> list[JudgeDifference]:
     """Return how a checker, started in `folder`, differs from what the `lines` of answers expect.
 
     Raises `CheckerError` if it fails.
@@ -75,21 +75,21 @@ def _run_checker(command: Sequence[str], folder: Path, suite: Path, lines: Seque
         return printed.readlines()
 
 
-def compare(given: Json, printed: Json) -> Iterator[Difference]:
+def compare(given: Json, printed: Json) -> Iterator[JudgeDifference]:
     """Yield the differences between a line of answers and what a checker prints for it."""
     trial, expected = given["trial"], given["expected"]
     if printed.get("trial") != trial:
-        yield Difference(trial, "trial", trial, printed.get("trial"))
+        yield JudgeDifference(trial, "trial", trial, printed.get("trial"))
     for name in ("verdict", "culprit", "compared"):
         if expected[name] != printed.get(name):
-            yield Difference(trial, name, expected[name], printed.get(name))
+            yield JudgeDifference(trial, name, expected[name], printed.get(name))
     checks = printed.get("checks", ())
     wanted, found = _index_checks(expected["checks"]), _index_checks(checks)
     if len(found) < len(checks):
-        yield Difference(trial, "checks", len(found), len(checks))
+        yield JudgeDifference(trial, "checks", len(found), len(checks))
     for path in sorted(wanted.keys() | found.keys()):
         if wanted.get(path) != found.get(path):
-            yield Difference(trial, path, wanted.get(path), found.get(path))
+            yield JudgeDifference(trial, path, wanted.get(path), found.get(path))
 
 
 def _index_checks(checks: Iterable[Mapping[str, str]]) -> dict[str, tuple[str, str]]:

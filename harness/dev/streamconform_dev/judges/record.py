@@ -35,7 +35,7 @@ _MAX_BYTES: Final = 1 << 16
 """The size of a line above which it is left out, unless all are recorded: images."""
 
 
-class Recorder:
+class AnswerRecorder:
     """Records the distinct answers to the trials of one case."""
 
     def __init__(self, *, full: bool) -> None:
@@ -123,7 +123,7 @@ def _is_skipped(trial: Trial, claims: Claims) -> bool:
 
 def record_case(trials: Sequence[Trial], *, full: bool = False) -> Iterator[tuple[Trial, AnsweredTrial]]:
     """Yield the distinct answers to the trials of one case, each with its trial."""
-    recorder = Recorder(full=full)
+    recorder = AnswerRecorder(full=full)
     for trial in trials:
         for answered in recorder.record(trial):
             yield trial, answered

@@ -20,7 +20,7 @@ from streamconform.suite.catalog import Catalog, read_catalog
 from streamconform.suite.evidence import Fact, find_facts
 from streamconform.suite.selection import SelectionSettings, find_sources
 from streamconform_dev.bugs import (
-    Bug,
+    ClientBug,
     Grade,
     describe_bugs,
     explain_failure,
@@ -69,7 +69,7 @@ class Client:
     peer: Peer
     scores: Scores
     failures: tuple[Cause, ...]
-    bugs: tuple[Bug, ...]
+    bugs: tuple[ClientBug, ...]
     marks: Mapping[str, str]
     """Case id to mark."""
 
@@ -97,7 +97,7 @@ class Client:
         """Return its bugs in words; harms after the first `most` are only counted."""
         return describe_bugs(self.bugs, most)
 
-    def list_bugs_of(self, api: str) -> list[Bug]:
+    def list_bugs_of(self, api: str) -> list[ClientBug]:
         """Return the bugs that cases of an API show."""
         return [bug for bug in self.bugs if bug.list_cases(api)]
 

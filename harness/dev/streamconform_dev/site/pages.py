@@ -21,7 +21,7 @@ from streamconform.install import INSTALL
 from streamconform.model.case import Case
 from streamconform.plural import format_count
 from streamconform.reports.matrix.context import GITHUB_ISSUE, SAFE_URL
-from streamconform_dev.bugs import GRADES, Bug, Grade, grade_bugs, rank_harm
+from streamconform_dev.bugs import GRADES, ClientBug, Grade, grade_bugs, rank_harm
 from streamconform_dev.docs.findings import _name_thread
 from streamconform_dev.docs.matrix import RESULTS
 from streamconform_dev.site.badge import describe_badge, measure_badge
@@ -79,7 +79,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class MatrixCell:
     """What a view says about a client: a number of bugs, with their grade, and a remark below it."""
 
     count: int
@@ -97,7 +97,7 @@ class View:
     title: str
     legend: str
     columns: Sequence[Column]
-    rows: Sequence[tuple[Client, Sequence[Cell | None]]]
+    rows: Sequence[tuple[Client, Sequence[MatrixCell | None]]]
 
 
 class Renderer:
@@ -227,7 +227,7 @@ def _view_harms(matrix: Matrix) -> View:
             (
                 client,
                 [
-                    Cell(len(client.bugs), client.grade),
+                    MatrixCell(len(client.bugs), client.grade),
                     *(_count_harm(client, harm) for harm in harms),
                     _count_rest(client),
                 ],
@@ -248,14 +248,14 @@ def _rank_client(client: Client) -> tuple[object, ...]:
     )
 
 
-def _count_harm(client: Client, harm: Harm) -> Cell | None:
+def _count_harm(client: Client, harm: Harm) -> MatrixCell | None:
     count = client.bug_counts.get(harm, 0)
-    return Cell(count, "bad" if harm in SERIOUS else "some") if count else None
+    return MatrixCell(count, "bad" if harm in SERIOUS else "some") if count else None
 
 
-def _count_rest(client: Client) -> Cell | None:
+def _count_rest(client: Client) -> MatrixCell | None:
     unseen = [bug for bug in client.bugs if bug.unseen]
-    return Cell(len(unseen), grade_bugs(unseen)) if unseen else None
+    return MatrixCell(len(unseen), grade_bugs(unseen)) if unseen else None
 
 
 def _view_apis(matrix: Matrix) -> View:
@@ -275,12 +275,12 @@ def _view_apis(matrix: Matrix) -> View:
     )
 
 
-def _count_api(client: Client, api: str) -> Cell | None:
+def _count_api(client: Client, api: str) -> MatrixCell | None:
     score = client.by_api.get(api)
     if score is None or not score.judged:
         return None
     bugs, failing = client.list_bugs_of(api), client.count_failing(api)
-    return Cell(len(bugs), grade_bugs(bugs), f"{failing:,} of {score.judged:,}", f"#{api}")
+    return MatrixCell(len(bugs), grade_bugs(bugs), f"{failing:,} of {score.judged:,}", f"#{api}")
 
 
 def _render_case_list(matrix: Matrix, renderer: Renderer) -> str:
@@ -422,7 +422,7 @@ def _sort_threads(finding: Finding) -> tuple[list[str], list[str]]:
     )
 
 
-def _describe_bug(matrix: Matrix, client: Client, bug: Bug) -> list[str]:
+def _describe_bug(matrix: Matrix, client: Client, bug: ClientBug) -> list[str]:
     """Return whose bug it is, if not the client's, which releases have it, and where it shows."""
     parts = []
     finding = matrix.findings.get(bug.finding or "")
