@@ -61,7 +61,7 @@ class AnswerRecorder:
         return line
 
     def _keep(self, trial: Trial, claims: Claims, answer: Answer) -> Iterator[AnsweredTrial]:
-        """Yield an answer, unless it is none, is none that JSON can hold, or is not new."""
+        """Yield an answer with an outcome, unless JSON cannot represent it or it was recorded before."""
         if not isinstance(answer, Observation) or answer.not_json:
             return
         found = answer.raised
